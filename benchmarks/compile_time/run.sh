@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# What sinter costs the compiler: seconds for the first program a user writes, and for chains of 1 to 200 pointwise ops,
+# the least of three runs. With --check, fails where a number is over its limit. Generated sources go to build/.
+#   CXX, NVCC, ARCH choose the compilers and nvcc's architecture; RUNS how often each is timed; FLAGS adds include paths.
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/../.."
+
+quickstart_limit_cxx=3     # seconds; a pause nobody minds
+quickstart_limit_nvcc=8    # seconds; below a single CUB header (benchmarks of 2025: 7 to 17)
+hundred_ops_limit_nvcc=2.5 # seconds that a chain of 100 ops may take over a chain of one
+
+cxx=${CXX:-g++}
+nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
+flags=(-std=c++20 -Iinclude ${FLAGS:-})
+out=build/compile_time
+mkdir -p "$out"
+
+write_chain() { # write_chain OPS: alternating sums and sines, each of the value before
+  local i
+  cat <<END
+#include <sinter/sinter.hpp>
+namespace si = sinter;
+constexpr auto chain = [](auto x0) {
+END
+  for ((i = 1; i <= $1; i++)); do
+    if ((i % 2)); then echo "  auto x$i = x$((i - 1)) + x0;"; else echo "  auto x$i = si::sin(x$((i - 1)));"; fi
+  done
+  cat <<END
+  return x$1;
+};
+using X = si::tensor<float, si::dyn>;
+constexpr auto f = si::fuse<X>(chain);
+static_assert(f.kernel_count() == 1);
+#ifdef __CUDACC__
+void run(cudaStream_t stream, float* in, float* out, int size) { f(stream, X{in, size}, X{out, size}); }
+#else
+void run(float* in, float* out, int size) { f(si::host, X{in, size}, X{out, size}); }
+#endif
+END
+}
+
+seconds() { # seconds COMMAND...: the least of several runs
+  local start least='' run
+  for ((run = 0; run < ${RUNS:-3}; run++)); do
+    start=$EPOCHREALTIME
+    "$@" >"$out/log" 2>&1 || { head -40 "$out/log" >&2; echo "This command failed: $*" >&2; return 1; }
+    least=$(awk -v a="$start" -v b="$EPOCHREALTIME" -v least="$least" \
+      'BEGIN { s = b - a; printf "%.2f", least == "" || s < least ? s : least }')
+  done
+  echo "$least"
+}
+with_cxx() { seconds "$cxx" "${flags[@]}" -O2 -c "$1" -o "$out/object.o"; }
+with_nvcc() {
+  if [ -z "$nvcc" ]; then echo -; return; fi
+  seconds "$nvcc" "${flags[@]}" -arch="${ARCH:-sm_90}" -x cu -c "$1" -o "$out/object.o"
+}
+growth() { awk -v a="$1" -v b="$2" 'BEGIN { if (a == "-") print "-"; else printf "%+.2f\n", a - b }'; }
+
+printf '| %-20s | %8s | %8s | %8s | %8s |\n' 'seconds, least of '"${RUNS:-3}" "$(basename "$cxx")" 'growth' nvcc growth
+printf '|:---------------------|---------:|---------:|---------:|---------:|\n'
+row() { # row NAME SOURCE; leaves the seconds in $host and $device
+  host=$(with_cxx "$2")
+  device=$(with_nvcc "$2")
+  [ -n "${first_host:-}" ] || first_host=$host first_device=$device
+  printf '| %-20s | %8s | %8s | %8s | %8s |\n' "$1" "$host" "$(growth "$host" "$first_host")" "$device" "$(growth "$device" "$first_device")"
+}
+
+for ops in 1 25 50 100 200; do
+  write_chain $ops >"$out/chain_$ops.cpp"
+  row "chain of $ops" "$out/chain_$ops.cpp"
+  [ $ops != 100 ] || hundred_ops_nvcc=$(growth "$device" "$first_device")
+done
+row quickstart tests/acceptance/quickstart.cpp
+
+[ "${1:-}" = --check ] || exit 0
+failed=0
+within() { # within WHAT SECONDS LIMIT
+  awk -v s="$2" -v l="$3" 'BEGIN { exit !(s == "-" || s + 0 <= l) }' && return
+  echo "$1 took $2 s; the limit is $3 s." >&2
+  failed=1
+}
+within "quickstart with $(basename "$cxx")" "$host" $quickstart_limit_cxx
+within 'quickstart with nvcc' "$device" $quickstart_limit_nvcc
+within 'a chain of 100 ops over one op, with nvcc,' "$hundred_ops_nvcc" $hundred_ops_limit_nvcc
+exit $failed

@@ -1,0 +1,42 @@
+# cmake -P refuse.cmake -- compiler... source: passes if the compiler refuses the source with the sentence of its
+# "// error:" line. Only lines that report an error count: compilers also quote source, where the sentence may stand.
+cmake_minimum_required(VERSION 3.25)
+foreach(i RANGE ${CMAKE_ARGC})
+  if(after_dashes)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif("${CMAKE_ARGV${i}}" STREQUAL "--")
+    set(after_dashes TRUE)
+  endif()
+endforeach()
+list(REMOVE_ITEM command "")
+list(GET command -1 source)
+
+file(STRINGS ${source} sentences REGEX "// error: " ENCODING UTF-8)
+if(NOT sentences)
+  message(FATAL_ERROR "${source} has no '// error: <sentence>' line; say what the compiler must print.")
+endif()
+
+set(ENV{LC_ALL} C)
+execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(status EQUAL 0)
+  message(FATAL_ERROR "${source} compiled; it should be refused.")
+endif()
+
+# Semicolons and brackets are CMake's own, and clang prints quotes with a backslash.
+function(simplify result text)
+  string(REGEX REPLACE "[][;]" " " text "${text}")
+  string(REPLACE "\\" "" text "${text}")
+  set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+simplify(plain "${output}")
+string(REGEX MATCHALL "[^\n]*error[^\n]*" errors "${plain}")
+foreach(sentence IN LISTS sentences)
+  string(REGEX REPLACE "^.*// error: " "" sentence "${sentence}")
+  simplify(sentence "${sentence}")
+  string(STRIP "${sentence}" sentence)
+  string(FIND "${errors}" "${sentence}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "${source} was refused, but without the sentence\n  ${sentence}\nThe compiler said:\n${output}")
+  endif()
+endforeach()

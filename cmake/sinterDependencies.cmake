@@ -1,0 +1,30 @@
+# What sinter stands on, and the target sinter::cuda. Read by the project itself and by the installed package, so both
+# look for the same things; leaves in sinter_MISSING a sentence about what is not there.
+set(sinter_MISSING "")
+find_package(Threads REQUIRED)
+
+if(NOT TARGET Boost::headers)
+  find_package(Boost QUIET CONFIG)
+endif()
+if(NOT TARGET Boost::headers)
+  find_path(SINTER_BOOST_INCLUDE_DIR boost/hana.hpp PATHS ENV CPLUS_INCLUDE_PATH ENV CPATH)
+  mark_as_advanced(SINTER_BOOST_INCLUDE_DIR)
+  if(SINTER_BOOST_INCLUDE_DIR)
+    add_library(Boost::headers INTERFACE IMPORTED GLOBAL)
+    target_include_directories(Boost::headers INTERFACE ${SINTER_BOOST_INCLUDE_DIR})
+  else()
+    set(sinter_MISSING "sinter needs the headers of Boost.Hana; install Boost, or say where it is with CMAKE_PREFIX_PATH.")
+  endif()
+endif()
+
+# Adds the CUDA runtime and cuBLASLt, which run matmuls that no kernel of ours takes.
+if(NOT TARGET sinter::cuda AND NOT "${SINTER_CUDA}" STREQUAL "OFF")
+  find_package(CUDAToolkit QUIET)
+  if(TARGET CUDA::cudart AND TARGET CUDA::cublasLt)
+    add_library(sinter::cuda INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(sinter::cuda INTERFACE sinter::sinter CUDA::cudart CUDA::cublasLt)
+    if("cuda_std_20" IN_LIST CMAKE_CUDA_COMPILE_FEATURES)
+      target_compile_features(sinter::cuda INTERFACE cuda_std_20)
+    endif()
+  endif()
+endif()

@@ -1,0 +1,91 @@
+# The words in which tests/, examples/ and benchmarks/ are written.
+#
+#   sinter_program(name source...)                one program of the project's compilers, warnings being errors
+#   sinter_foreign_program(name source command)   one program of a compiler that CMake does not drive: foreign/name
+#   sinter_test(name LABELS ... COMMAND ...)      one test; with GPU it is skipped where there is no device
+#   sinter_check(name source compiler LABELS ...) one test: the compiler accepts the source
+#
+# SINTER_COMPILERS lists the compilers every check runs on; SINTER_COMMAND_<compiler> is its command line for a look at
+# one file, without optimisation and without linking.
+
+cmake_host_system_information(RESULT SINTER_CORES QUERY NUMBER_OF_LOGICAL_CORES)
+set(SINTER_NVCC_JOBS ${SINTER_CORES} CACHE STRING "How many nvcc run at once")
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS nvcc=${SINTER_NVCC_JOBS})
+
+set(SINTER_WARNINGS -Wall -Wextra -Werror)
+set(SINTER_FLAGS -std=c++20 -I${PROJECT_SOURCE_DIR}/include)
+get_target_property(directories Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
+foreach(directory IN LISTS directories)
+  cmake_path(ABSOLUTE_PATH directory NORMALIZE)
+  if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+    list(APPEND SINTER_FLAGS -isystem ${directory})
+  endif()
+endforeach()
+
+string(TOLOWER ${CMAKE_CXX_COMPILER_ID} SINTER_HOST_COMPILER) # gnu or clang
+set(SINTER_COMPILERS ${SINTER_HOST_COMPILER})
+set(SINTER_COMMAND_${SINTER_HOST_COMPILER} ${CMAKE_CXX_COMPILER} -fsyntax-only ${SINTER_FLAGS} ${SINTER_WARNINGS})
+if(SINTER_CROSS_CHECK AND NOT SINTER_HOST_COMPILER STREQUAL "clang")
+  find_program(SINTER_CLANG NAMES clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14)
+  mark_as_advanced(SINTER_CLANG)
+  if(SINTER_CLANG)
+    list(APPEND SINTER_COMPILERS clang)
+    set(SINTER_COMMAND_clang ${SINTER_CLANG} -fsyntax-only ${SINTER_FLAGS} ${SINTER_WARNINGS})
+  endif()
+endif()
+if(SINTER_CROSS_CHECK AND SINTER_HAS_CUDA)
+  list(GET CMAKE_CUDA_ARCHITECTURES 0 architecture)
+  string(REGEX REPLACE "^([0-9]+[a-z]?).*" "sm_\\1" architecture ${architecture})
+  set(SINTER_NVCC_COMMAND ${CMAKE_CUDA_COMPILER_LAUNCHER} ${CMAKE_CUDA_COMPILER} -arch=${architecture} ${SINTER_FLAGS})
+  list(APPEND SINTER_COMPILERS nvcc)
+  set(SINTER_COMMAND_nvcc ${SINTER_NVCC_COMMAND} -c -o nvcc.out -x cu)
+endif()
+
+function(sinter_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE sinter::sinter)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${SINTER_WARNINGS}>)
+  if(SINTER_HAS_CUDA AND "${ARGN}" MATCHES "\\.cu(;|$)")
+    target_link_libraries(${name} PRIVATE sinter::cuda)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall,-Wextra>)
+    set_target_properties(${name} PROPERTIES JOB_POOL_COMPILE nvcc)
+  endif()
+endfunction()
+
+function(sinter_foreign_program name source)
+  set(program ${CMAKE_CURRENT_BINARY_DIR}/foreign/${name})
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/foreign)
+  set(pool "")
+  if("${ARGN}" MATCHES "nvcc")
+    set(pool JOB_POOL nvcc)
+  endif()
+  add_custom_command(OUTPUT ${program} COMMAND ${ARGN} -MD -MT ${program} -MF ${program}.d -o ${program} ${source}
+                     DEPENDS ${source} DEPFILE ${program}.d COMMENT "Building ${name}" VERBATIM ${pool})
+  add_custom_target(${name} ALL DEPENDS ${program})
+endfunction()
+
+function(sinter_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "GPU" "" "LABELS;COMMAND")
+  if(arg_GPU)
+    list(POP_FRONT arg_COMMAND program)
+    list(PREPEND arg_COMMAND ${PROJECT_SOURCE_DIR}/cmake/on_gpu.sh $<TARGET_FILE:${program}>)
+    list(APPEND arg_LABELS gpu)
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77 TIMEOUT 600)
+  if(arg_GPU)
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)
+  endif()
+endfunction()
+
+# nvcc writes beside itself and takes a core for long: one at a time, each in a folder of its own.
+function(sinter_check name source compiler)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir)
+  file(MAKE_DIRECTORY ${folder})
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "LABELS;DRIVER")
+  add_test(NAME ${name} COMMAND ${arg_DRIVER} ${SINTER_COMMAND_${compiler}} ${source} WORKING_DIRECTORY ${folder})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+  if(compiler STREQUAL "nvcc")
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK nvcc)
+  endif()
+endfunction()

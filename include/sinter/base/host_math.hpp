@@ -1,0 +1,264 @@
+// Elementary functions of float for the host as straight-line code: selects instead of branches, no calls, no tables in
+// memory, so that a loop over any of them is vector code at -O2/-O3. Errors in ulp stand at each function, over all
+// floats, measured by tests/host/test_base_math.cpp; infinities, NaN, subnormals and signed zeros are IEEE's.
+// Nothing relies on fused multiply-add or is harmed by it. Which function the device runs is math.hpp's matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/base/arithmetic.hpp"
+#include "sinter/base/dtype.hpp"
+
+namespace sinter::math::straight {
+
+constexpr std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
+constexpr float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u); }
+constexpr float magnitude(float x) { return from_bits(bits(x) & 0x7fffffffu); }
+/// |x| with the sign of y.
+constexpr float with_sign(float x, float y) { return from_bits((bits(x) & 0x7fffffffu) | (bits(y) & 0x80000000u)); }
+/// c[0] + c[1] x + ...
+template <class... C>
+constexpr float polynomial(float x, float first, C... rest) {
+  if constexpr (sizeof...(C) == 0) return first;
+  else return first + x * polynomial(x, rest...);
+}
+
+inline constexpr float infinity = limits<float>::infinity();
+inline constexpr float nan = limits<float>::quiet_nan();
+
+// ---- rounding ------------------------------------------------------------------------------------------------------
+
+/// The nearest integer of |x| < 2^22, half to even. (The sum's last bit is worth one.)
+constexpr std::int32_t nearest(float x) {
+  constexpr float shift = 0x1.8p23f;
+  return static_cast<std::int32_t>(bits(x + shift) - bits(shift));
+}
+
+/// 2^23 and more are integers already, as far as floats go; NaN is compared as not smaller.
+constexpr float trunc(float x) {
+  const bool fractional = magnitude(x) < 0x1p23f;
+  const float whole = static_cast<float>(static_cast<std::int32_t>(select(fractional, x, 0.0f)));
+  return select(fractional, with_sign(whole, x), x);
+}
+constexpr float floor(float x) {
+  const float t = trunc(x);
+  return select(t > x, t - 1.0f, t);
+}
+constexpr float ceil(float x) {
+  const float t = trunc(x);
+  return select(t < x, t + 1.0f, t);
+}
+constexpr float rint(float x) {
+  const float t = trunc(x), rest = magnitude(x - t);
+  const bool odd = (static_cast<std::int32_t>(select(magnitude(x) < 0x1p23f, t, 0.0f)) & 1) != 0;
+  const float up = select(rest > 0.5f, 1.0f, 0.0f), tie = select(odd, 1.0f, 0.0f);
+  return t + with_sign(select(rest == 0.5f, tie, up), x);
+}
+
+// ---- exponentials --------------------------------------------------------------------------------------------------
+
+/// p * 2^n for -252 <= n <= 254 in two steps, so that results may be subnormal or infinite.
+constexpr float scale(float p, std::int32_t n) {
+  const std::int32_t half = n >> 1;
+  return p * from_bits(static_cast<std::uint32_t>(half + 127) << 23) *
+         from_bits(static_cast<std::uint32_t>(n - half + 127) << 23);
+}
+
+/// x = n ln 2 + r with |r| <= ln(2)/2, and e^r - 1.
+struct exp_parts {
+  std::int32_t n;
+  float expm1;
+};
+constexpr exp_parts split_exp(float x) {
+  const std::int32_t n = nearest(x * 0x1.715476p+0f);
+  const auto k = static_cast<float>(n);
+  const float r = (x - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f;  // the first product is exact
+  return {n,
+          r + r * r * polynomial(r, 0x1.fffffcp-2f, 0x1.55548ap-3f, 0x1.555916p-5f, 0x1.123fc6p-7f, 0x1.6a1a72p-10f)};
+}
+
+constexpr float exp(float x) {
+  x = select(x < -104.0f, -104.0f, x);  // NaN stays
+  x = select(x > 89.0f, 89.0f, x);
+  const exp_parts e = split_exp(x);
+  return scale(1.0f + e.expm1, e.n);
+}
+
+constexpr float exp2(float x) {
+  x = select(x < -151.0f, -151.0f, x);
+  x = select(x > 129.0f, 129.0f, x);
+  const std::int32_t n = nearest(x);
+  const float r = x - static_cast<float>(n);
+  const float p =
+      polynomial(r, 0x1.62e43p-1f, 0x1.ebfbep-3f, 0x1.c6aedp-5f, 0x1.3b29aap-7f, 0x1.5f47bp-10f, 0x1.448fcp-13f);
+  return scale(1.0f + r * p, n);
+}
+
+constexpr float expm1(float input) {
+  float x = select(input < -20.0f, -20.0f, input);
+  x = select(x > 89.0f, 89.0f, x);
+  const exp_parts e = split_exp(x);
+  const float half = from_bits(static_cast<std::uint32_t>(e.n + 126) << 23);  // 2^(n-1): n may be 128
+  return with_sign(2.0f * (half * e.expm1 + (half - 0.5f)), input);
+}
+
+// ---- logarithms ----------------------------------------------------------------------------------------------------
+
+/// f - (this) is log(1 + f) for -1/3 <= f <= 1/3.
+constexpr float log_correction(float f) {
+  const float z = f * f;
+  return 0.5f * z - z * f *
+                        polynomial(f, 0x1.555506p-2f, -0x1.fffefp-3f, 0x1.99d028p-3f, -0x1.559dccp-3f, 0x1.1ed718p-3f,
+                                   -0x1.f3113cp-4f, 0x1.1e66b8p-3f, -0x1.080592p-3f);
+}
+
+/// x = 2^exponent (1 + f) with 2/3 <= 1 + f < 4/3, for positive finite x.
+struct log_parts {
+  float exponent, f;
+};
+constexpr log_parts split_log(float x) {
+  const bool subnormal = x < 0x1p-126f;
+  const std::uint32_t u = bits(select(subnormal, x * 0x1p23f, x)) - 0x3f2aaaabu;
+  const std::int32_t e = static_cast<std::int32_t>(u) >> 23;
+  return {static_cast<float>(e) - select(subnormal, 23.0f, 0.0f), from_bits((u & 0x7fffffu) + 0x3f2aaaabu) - 1.0f};
+}
+/// What every logarithm says of its special arguments.
+constexpr float log_special(float x, float result) {
+  const float low = select(x < 0.0f, nan, -infinity);
+  const float usual = select(x > 0.0f, result, low);
+  return select(x < infinity, usual, x);  // inf and NaN
+}
+
+constexpr float log(float x) {
+  const log_parts l = split_log(x);
+  const float rest = l.exponent * 0x1.7f7d1cp-20f - log_correction(l.f);
+  return log_special(x, l.exponent * 0x1.62e4p-1f + (l.f + rest));
+}
+constexpr float log2(float x) {
+  const log_parts l = split_log(x);
+  return log_special(x, l.exponent + (l.f - log_correction(l.f)) * 0x1.715476p+0f);
+}
+constexpr float log10(float x) {
+  const log_parts l = split_log(x);
+  const float rest = (l.f - log_correction(l.f)) * 0x1.bcb7b2p-2f + l.exponent * 0x1.3509f8p-18f;
+  return log_special(x, l.exponent * 0x1.344p-2f + rest);
+}
+constexpr float log1p(float x) {
+  const float u = 1.0f + x;
+  const log_parts l = split_log(u);
+  // f from x itself, not from the rounded sum; past 2^24 the sum is x, and 2^-e would leave the range.
+  const bool large = u > 0x1p24f;
+  const auto e = static_cast<std::int32_t>(select(large, 0.0f, l.exponent));
+  const float down = from_bits(static_cast<std::uint32_t>(127 - e) << 23);
+  const float f = select(large, l.f, x * down + (down - 1.0f));
+  const float rest = l.exponent * 0x1.7f7d1cp-20f - log_correction(f);
+  return with_sign(log_special(u, l.exponent * 0x1.62e4p-1f + (f + rest)), x);
+}
+
+// ---- tanh, erf -----------------------------------------------------------------------------------------------------
+
+constexpr float tanh(float x) {
+  const float a = magnitude(x), z = x * x;
+  const float small =
+      x + x * z * polynomial(z, -0x1.555534p-2f, 0x1.110768p-3f, -0x1.b84448p-5f, 0x1.5256d6p-6f, -0x1.76ac12p-8f);
+  const float large = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
+  return with_sign(select(a < 0.625f, small, large), x);
+}
+
+constexpr float erf(float x) {
+  const float z = x * x;
+  const float small = x + x * polynomial(z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2cf8p-4f, -0x1.b7f90cp-6f,
+                                         0x1.5405b2p-8f, -0x1.a3f7p-11f, 0x1.496a3p-14f);
+  // Past 1: 1 - e^g, where g = log(erfc) is a smooth function; past 4 the result is 1.
+  const float a = magnitude(x), b = select(a > 4.0f, 4.0f, a);
+  const float g = polynomial(b, 0x1.661d7cp-12f, 0x1.2088eap+0f, 0x1.46baecp-1f, 0x1.a6534p-4f, -0x1.65cb72p-6f,
+                             0x1.825aeep-9f, -0x1.86dd72p-13f);
+  const exp_parts e = split_exp(-g);
+  const float large = 1.0f - (1.0f + e.expm1) * from_bits(static_cast<std::uint32_t>(e.n + 127) << 23);
+  return select(a < 1.0f, small, with_sign(large, x));
+}
+
+// ---- sine, cosine, tangent -----------------------------------------------------------------------------------------
+
+// 2^(8j-150) * 2/pi mod 4 for j = 15 ... 31 in three parts: of the first two, products with 32-bit integers are exact.
+// So a float of any size is reduced by three multiplications, without the division's remainder ever being lost.
+inline constexpr double turns_high[] = {0x0p0,         0x0p0,        0x1.48p-15,   0x1.45fp-7,   -0x1.7419fp0,
+                                        -0x1.9f24p-4,  -0x1.f246cp0, 0x1.b9391p0,  0x1.39105p0,  0x1.1054ap0,
+                                        0x1.529fcp-2,  0x1.4fe14p-1, -0x1.ec54p-5, 0x1.3abe8p-1, 0x1.5f47dp0,
+                                        -0x1.70566p-1, -0x1.59648p-3};
+inline constexpr double turns_middle[] = {0x1.46p-31,     0x1.45f3p-23,   -0x1.067cap-22, 0x1.836e4p-22, -0x1.23638p-23,
+                                          -0x1.b1bbep-22, -0x1.bbeaep-22, 0x1.52ap-26,    0x1.29fc2p-22, 0x1.fc276p-22,
+                                          0x1.3abfp-25,   -0x1.505cp-23,  -0x1.7056p-25,  0x1.f534ep-22, 0x1.34ddcp-22,
+                                          0x1.bb81cp-23,  0x1.c0db6p-22};
+inline constexpr double turns_low[] = {-0x1.9f246c6efab58p-44, 0x1.b727220a94fe1p-45,  0x1.c9c882a53f84fp-43,
+                                       0x1.c882a53f84ebp-43,   0x1.054a7f09d5f48p-44,  -0x1.5ac07b1505c16p-43,
+                                       0x1.3f84eafa3ea6ap-43,  -0x1.ec54170565912p-45, 0x1.d5f47d4d37703p-44,
+                                       -0x1.05c1596447e49p-43, -0x1.c1596447e493bp-43, -0x1.596447e493ad5p-43,
+                                       -0x1.6447e493ad4cep-43, -0x1.1f924eb53361ep-45, 0x1.b6c52b3278872p-47,
+                                       -0x1.275a99b0ef1bfp-44, 0x1.4acc9e21c821p-45};
+
+/// The sine and cosine of x - quadrant * pi/2, which lies in [-pi/4, pi/4].
+struct sin_cos {
+  std::uint32_t quadrant;
+  float sin, cos;
+};
+constexpr sin_cos split_sin(float x) {
+  const bool tiny = magnitude(x) < 0x1.921fb4p-1f;  // already there
+  const auto exponent = static_cast<std::int32_t>(bits(select(tiny, 1.0f, x)) << 1 >> 24);
+  const std::int32_t j = exponent >> 3;
+  const double whole =
+      static_cast<double>(x) * __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 150 - 8 * j) << 52);
+  constexpr double shift = 0x1.8p52;
+  const double high = whole * turns_high[j - 15];
+  const double shifted = high + shift;  // rounds to the nearest integer, which its last bits then hold
+  const double turns = (high - (shifted - shift)) + whole * turns_middle[j - 15];  // exact, and up to 2^9
+  const double again = turns + shift;
+  const double rest = (turns - (again - shift)) + whole * turns_low[j - 15];
+  const auto n = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, shifted)) +
+                 static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, again));
+  const double angle = rest * 0x1.921fb54442d18p0;
+  const auto rounded = static_cast<float>(angle);
+  const float r = select(tiny, x, rounded), z = r * r;
+  const float low = select(tiny, 0.0f, static_cast<float>(angle - static_cast<double>(rounded)));
+  const float sine =
+      r + (r * z * polynomial(z, -0x1.555546p-3f, 0x1.11075cp-7f, -0x1.994cfap-13f) + low * (1.0f - 0.5f * z));
+  const float coarse = 1.0f - 0.5f * z;
+  const float fine = z * z * polynomial(z, 0x1.55554ap-5f, -0x1.6c0c2ep-10f, 0x1.99ea04p-16f) - r * low;
+  const float cosine = coarse + (((1.0f - coarse) - 0.5f * z) + fine);
+  return {n & (static_cast<std::uint32_t>(tiny) - 1u), with_sign(sine, r), cosine};
+}
+constexpr float sin(float x) {
+  const sin_cos s = split_sin(x);
+  return from_bits(bits(select((s.quadrant & 1) != 0, s.cos, s.sin)) ^ ((s.quadrant & 2) << 30));
+}
+constexpr float cos(float x) {
+  const sin_cos s = split_sin(x);
+  return from_bits(bits(select((s.quadrant & 1) != 0, s.sin, s.cos)) ^ (((s.quadrant + 1) & 2) << 30));
+}
+constexpr float tan(float x) {
+  const sin_cos s = split_sin(x);
+  const bool odd = (s.quadrant & 1) != 0;
+  return select(odd, -s.cos, s.sin) / select(odd, s.sin, s.cos);
+}
+
+// ---- square root ---------------------------------------------------------------------------------------------------
+
+/// Correctly rounded. The compiler's own sqrt would be one instruction, but for errno, which makes it a call.
+constexpr float sqrt(float x) {
+#if defined(__NO_MATH_ERRNO__)
+  if (!__builtin_is_constant_evaluated()) return __builtin_sqrtf(x);
+#endif
+  const bool subnormal = x < 0x1p-126f;
+  const float v = select(subnormal, x * 0x1p24f, x);
+  float y = from_bits(0x5f375a86u - (bits(v) >> 1));  // about 1 / sqrt(v)
+  for (int i = 0; i < 3; ++i) y = y * (1.5f - (0.5f * v) * y * y);
+  const float s = v * y;
+  const double error = static_cast<double>(v) - static_cast<double>(s) * static_cast<double>(s);  // exact
+  const auto root = static_cast<float>(static_cast<double>(s) + error * (0.5 * static_cast<double>(y)));
+  const float scaled = select(subnormal, root * 0x1p-12f, root);
+  const float special = select(x < 0.0f, nan, x);  // zeros, infinity, NaN
+  return select(x > 0.0f, select(x < infinity, scaled, x), special);
+}
+
+}  // namespace sinter::math::straight

@@ -1,0 +1,168 @@
+// Ops as values and as types, both from the op table: `op::relu` is what graphs and the scheduler handle,
+// `ops::relu` what a lowered body names and kernels call.
+// Which ops exist is op_table.hpp's matter; shapes are the graph's.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sinter/base/config.hpp"
+#include "sinter/base/dtype.hpp"
+#include "sinter/base/op_table.hpp"
+#include "sinter/base/reduction_ops.hpp"
+
+namespace sinter {
+
+enum class op : unsigned char {
+#define SINTER_ROW(name, ...) name,
+  SINTER_STRUCTURAL_OPS(SINTER_ROW) SINTER_POINTWISE_OPS(SINTER_ROW) SINTER_REDUCTION_OPS(SINTER_ROW)
+#undef SINTER_ROW
+};
+
+/// source: no operands. view: changes indexing only. indexing: like pointwise, but its operands are read elsewhere.
+/// memory: has an effect on a buffer.
+enum class op_kind : unsigned char { source, view, pointwise, indexing, memory, reduction, matmul };
+
+/// From the operands' common dtype to the dtype they are computed in and the result's.
+enum class dtype_rule : unsigned char {
+  none,        ///< structural: the node says
+  keep,        ///< T -> T
+  numeric,     ///< T -> T, bool refused
+  floating,    ///< T -> T, integers and bool as f32
+  comparison,  ///< T -> bool
+  logical,     ///< bool -> bool
+  bitwise,     ///< T -> T, integers and bool only
+  shift,       ///< T -> T, integers only
+  select,      ///< bool, T, T -> T
+  accumulate,  ///< T -> T, integers and bool to i64
+  index,       ///< T -> i64
+};
+
+struct op_row {
+  std::string_view name;
+  int arity;
+  op_kind kind;
+  dtype_rule rule;
+};
+
+namespace detail {
+
+inline constexpr op_row op_rows[] = {
+#define SINTER_ROW(name, arity, kind) {#name, arity, op_kind::kind, dtype_rule::none},
+    SINTER_STRUCTURAL_OPS(SINTER_ROW)
+#undef SINTER_ROW
+#define SINTER_ROW(name, arity, rule, ...) {#name, arity, op_kind::pointwise, dtype_rule::rule},
+        SINTER_POINTWISE_OPS(SINTER_ROW)
+#undef SINTER_ROW
+#define SINTER_ROW(name, rule) {#name, 1, op_kind::reduction, dtype_rule::rule},
+            SINTER_REDUCTION_OPS(SINTER_ROW)
+#undef SINTER_ROW
+};
+
+}  // namespace detail
+
+inline constexpr int num_ops = sizeof(detail::op_rows) / sizeof(op_row);
+
+constexpr const op_row& row(op o) { return detail::op_rows[static_cast<int>(o)]; }
+constexpr std::string_view name(op o) { return row(o).name; }
+constexpr bool is_pointwise(op o) { return row(o).kind == op_kind::pointwise; }
+constexpr bool is_reduction(op o) { return row(o).kind == op_kind::reduction; }
+
+/// Whether a host loop around the scalar meaning of a pointwise op, in operands of t, is vector code: neither calls of
+/// the C library nor integer division nor loops inside.
+constexpr bool is_vector_code(op o, dtype t) {
+  const bool divides = o == op::floor_divide || o == op::remainder || o == op::fmod || o == op::pow;
+  const bool called = o == op::atan2 || o == op::hypot || o == op::erfc || o == op::lgamma ||
+                      (o >= op::sin && o <= op::cosh) || (o >= op::asinh && o <= op::atanh);
+  if (divides || called) return false;
+  if (t != dtype::f64) return true;
+  // host_math.hpp has no double.
+  return !(o >= op::sqrt && o <= op::frac) && !(o >= op::elu && o <= op::mish) && o != op::tanhshrink;
+}
+
+/// What an op makes of its operands' common dtype (of select: of the last two).
+struct op_dtypes {
+  bool valid;      ///< the op takes such operands
+  dtype operands;  ///< what they are converted to first (of select: the last two; the first is bool)
+  dtype result;
+};
+
+constexpr op_dtypes infer_dtypes(op o, dtype common) {
+  const bool boolean = common == dtype::boolean;
+  switch (row(o).rule) {
+    case dtype_rule::numeric:
+      return {!boolean, common, common};
+    case dtype_rule::floating: {
+      const dtype t = is_floating(common) ? common : dtype::f32;
+      return {true, t, t};
+    }
+    case dtype_rule::comparison:
+      return {true, common, dtype::boolean};
+    case dtype_rule::logical:
+      return {true, dtype::boolean, dtype::boolean};
+    case dtype_rule::bitwise:
+      return {!is_floating(common), common, common};
+    case dtype_rule::shift:
+      return {is_integral(common), common, common};
+    case dtype_rule::accumulate:
+      return {true, common, is_floating(common) ? common : dtype::i64};
+    case dtype_rule::index:
+      return {true, common, dtype::i64};
+    case dtype_rule::none:
+    case dtype_rule::keep:
+    case dtype_rule::select:
+      break;
+  }
+  return {true, common, common};
+}
+
+// ---- tags ----------------------------------------------------------------------------------------------------------
+
+namespace ops {
+
+#define SINTER_PARAMETERS_1 T x
+#define SINTER_PARAMETERS_2 T x, T y
+#define SINTER_PARAMETERS_3 First x, T y, T z  // where's first operand is bool
+#define SINTER_TYPES_1 class T
+#define SINTER_TYPES_2 class T
+#define SINTER_TYPES_3 class First, class T
+#define SINTER_ROW(name, arity, rule, ...)                                      \
+  struct name {                                                                 \
+    static constexpr op id = op::name;                                          \
+    template <SINTER_TYPES_##arity>                                             \
+    SINTER_HOST_DEVICE static constexpr auto apply(SINTER_PARAMETERS_##arity) { \
+      return __VA_ARGS__;                                                       \
+    }                                                                           \
+  };
+SINTER_POINTWISE_OPS(SINTER_ROW)
+#undef SINTER_ROW
+#undef SINTER_PARAMETERS_1
+#undef SINTER_PARAMETERS_2
+#undef SINTER_PARAMETERS_3
+#undef SINTER_TYPES_1
+#undef SINTER_TYPES_2
+#undef SINTER_TYPES_3
+
+#define SINTER_ROW(name, rule)         \
+  struct name : detail::folds::name {  \
+    static constexpr op id = op::name; \
+  };
+SINTER_REDUCTION_OPS(SINTER_ROW)
+#undef SINTER_ROW
+
+}  // namespace ops
+
+/// op::relu -> ops::relu, for lowering. Structural ops have no tag.
+template <op O>
+struct op_tag_of;
+#define SINTER_ROW(name, ...)  \
+  template <>                  \
+  struct op_tag_of<op::name> { \
+    using type = ops::name;    \
+  };
+SINTER_POINTWISE_OPS(SINTER_ROW)
+SINTER_REDUCTION_OPS(SINTER_ROW)
+#undef SINTER_ROW
+
+}  // namespace sinter

@@ -1,0 +1,222 @@
+// The folds behind the reduction ops: identity, step, combination, result. A fold may be cut anywhere and its parts
+// combined in any order, which is what lets kernels split rows over lanes, warps and blocks.
+// How a row is split is the kernels' matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "sinter/base/arithmetic.hpp"
+#include "sinter/base/config.hpp"
+#include "sinter/base/dtype.hpp"
+
+namespace sinter::detail::folds {
+
+/// Sums of integers and bool run, and end, in 64 bits.
+template <class T>
+using accumulator_t = std::conditional_t<std::is_floating_point_v<T>, T, std::int64_t>;
+
+struct sum {
+  template <class T>
+  struct state {
+    accumulator_t<T> value;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {accumulator_t<T>(0)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
+    s.value = math::add(s.value, static_cast<accumulator_t<T>>(value));
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    return {math::add(a.value, b.value)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return s.value;
+  }
+};
+
+struct prod {
+  template <class T>
+  struct state {
+    accumulator_t<T> value;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {accumulator_t<T>(1)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
+    s.value = math::mul(s.value, static_cast<accumulator_t<T>>(value));
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    return {math::mul(a.value, b.value)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return s.value;
+  }
+};
+
+/// The greatest; NaN wins.
+struct amax {
+  template <class T>
+  struct state {
+    T value;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {minus_infinity<T>()};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
+    s.value = math::maximum(s.value, value);
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    return {math::maximum(a.value, b.value)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return s.value;
+  }
+};
+
+struct amin {
+  template <class T>
+  struct state {
+    T value;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {limits<T>::infinity()};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
+    s.value = math::minimum(s.value, value);
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    return {math::minimum(a.value, b.value)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return s.value;
+  }
+};
+
+struct any {
+  template <class T>
+  struct state {
+    bool value;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {false};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
+    s.value = math::either(s.value, value != T(0));
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    return {math::either(a.value, b.value)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return s.value;
+  }
+};
+
+struct all {
+  template <class T>
+  struct state {
+    bool value;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {true};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
+    s.value = math::both(s.value, value != T(0));
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    return {math::both(a.value, b.value)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return s.value;
+  }
+};
+
+/// Where the extreme value is. NaN is more extreme than any number; of equals the first wins.
+template <bool Greatest>
+struct arg_extreme {
+  template <class T>
+  struct state {
+    T value;
+    std::int64_t index;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {Greatest ? minus_infinity<T>() : limits<T>::infinity(), limits<std::int64_t>::highest()};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    const bool a_nan = math::isnan(a.value), b_nan = math::isnan(b.value);
+    const bool better = Greatest ? a.value > b.value : a.value < b.value;
+    const bool tie = math::either(a.value == b.value, math::both(a_nan, b_nan));
+    const bool a_wins = math::either(math::both(a_nan, !b_nan), math::both(better, !b_nan));
+    return math::either(a_wins, math::both(tie, a.index < b.index)) ? a : b;
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t index) {
+    s = combine<T>(s, state<T>{value, index});
+  }
+  /// Of an empty row the index is 0.
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr std::int64_t finish(state<T> s) {
+    return s.index == limits<std::int64_t>::highest() ? 0 : s.index;
+  }
+};
+struct argmax : arg_extreme<true> {};
+struct argmin : arg_extreme<false> {};
+
+/// The sum of squared deviations from the mean: Welford's update, Chan's combination. No cancellation, one pass.
+struct m2 {
+  template <class T>
+  struct state {
+    T mean, m2, count;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {T(0), T(0), T(0)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
+    s.count += T(1);
+    const T d = value - s.mean;
+    s.mean += d / s.count;
+    s.m2 += d * (value - s.mean);
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    const T count = a.count + b.count;
+    const T share = b.count / (count == T(0) ? T(1) : count);
+    const T d = b.mean - a.mean;
+    return {a.mean + d * share, a.m2 + b.m2 + d * d * a.count * share, count};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return s.m2;
+  }
+};
+
+}  // namespace sinter::detail::folds

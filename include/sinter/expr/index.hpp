@@ -1,0 +1,186 @@
+// Indexing ops: iota, full, gather, embedding, concat, pad, assign.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/expr/pointwise.hpp"
+#include "sinter/expr/view.hpp"
+
+namespace sinter {
+
+/// The index along one axis, with the shape of `like`; i64. `iota<-1>(x)` is 0, 1, 2, … in each row.
+template <long Axis = -1, dtype T, extents S>
+constexpr auto iota(expr<T, S> like) {
+  static_assert(normalize_axis(Axis, S.rank) >= 0, "iota<axis>(like): the axis is out of range");
+  trace* t = like.graph();
+  const origin_scope call(t, "iota");
+  node n{};
+  n.what = op::iota;
+  n.type = dtype::i64;
+  n.shape = t->intern(S);
+  n.attr = static_cast<short>(normalize_axis(Axis, S.rank));
+  return expr<dtype::i64, S>(t, t->add(n));
+}
+
+/// An array with the element type and extents of `like`, filled with a value. Source: torch.full_like.
+template <dtype T, extents S, detail::scalar_operand V>
+constexpr expr<T, S> full_like(expr<T, S> like, V value) {
+  trace* t = like.graph();
+  const origin_scope call(t, "full");
+  const short scalar = detail::node_of(t, value, T, extents{});
+  return {t, detail::broadcasted(t, scalar, S)};
+}
+
+namespace detail {
+/// Source dimension d is result dimension map[d]; the one with -1 is taken from the index.
+template <extents Shape, dtype T, extents S, dtype I, extents J>
+constexpr expr<T, Shape> gathered(expr<T, S> source, expr<I, J> index, const extents& map) {
+  trace* t = source.graph();
+  node n{};
+  n.what = op::gather;
+  n.type = T;
+  n.operands[0] = source.id();
+  n.operands[1] = broadcasted(t, widened(t, index.id(), dtype::i64), Shape);
+  n.shape = t->intern(Shape);
+  n.list = t->intern(map);
+  return {t, t->add(n)};
+}
+}  // namespace detail
+
+/// out[..., i, ...] = x[..., index[..., i, ...], ...] along Axis; index has the rank of x and extents that agree with x
+/// on the other axes. Integer index; negative values count from the end; out of range is undefined on CUDA. Source:
+/// torch.gather.
+template <long Axis, dtype T, extents S, dtype I, extents J>
+constexpr auto gather(expr<T, S> x, expr<I, J> index) {
+  static_assert(is_integral(I), "gather<axis>(x, index): the index must have an integer element type");
+  static_assert(J.rank == S.rank, "gather<axis>(x, index): x and index must have the same rank");
+  static_assert(normalize_axis(Axis, S.rank) >= 0, "gather<axis>(x, index): the axis is out of range");
+  constexpr bool agree = [] {
+    for (int d = 0; d < S.rank && d < J.rank; ++d)
+      if (d != normalize_axis(Axis, S.rank) && !may_equal(S[d], J[d])) return false;
+    return true;
+  }();
+  static_assert(agree, "gather<axis>(x, index): extents differ on an axis other than the gathered one");
+  const origin_scope call(x.graph(), "gather");
+  for (int d = 0; d < S.rank; ++d)
+    if (d != normalize_axis(Axis, S.rank)) x.graph()->require_equal(S[d], J[d]);
+  extents map{S.rank, {}};
+  for (int d = 0; d < S.rank; ++d) map[d] = d == normalize_axis(Axis, S.rank) ? -1 : d;
+  return detail::gathered<J>(x, index, map);
+}
+
+/// Rows of weight [count, ...] chosen by an integer index of any shape: [index..., ...]. Source:
+/// torch.nn.functional.embedding, weight[index].
+template <dtype T, extents W, dtype I, extents J>
+constexpr auto embedding(expr<T, W> weight, expr<I, J> index) {
+  static_assert(is_integral(I), "embedding(weight, index): the index must have an integer element type");
+  static_assert(W.rank >= 1 && J.rank + W.rank - 1 <= max_rank, "embedding(weight, index): the result would exceed rank 8");
+  constexpr extents shape = [] {
+    extents e = J;
+    for (int d = 1; d < W.rank; ++d) e.push_back(W[d]);
+    return e;
+  }();
+  constexpr extents aligned = [] {
+    extents e = J;
+    for (int d = 1; d < W.rank; ++d) e.push_back(1);
+    return e;
+  }();
+  const origin_scope call(weight.graph(), "embedding");
+  extents map{W.rank, {-1}};
+  for (int d = 1; d < W.rank; ++d) map[d] = J.rank + d - 1;
+  return detail::gathered<shape>(weight, detail::reshaped<aligned>(index), map);
+}
+
+/// Joins arrays along Axis; the other extents must agree, dtypes promote. Source: torch.cat.
+template <long Axis, dtype T, extents S>
+constexpr expr<T, S> concat(expr<T, S> x) {
+  return x;
+}
+template <long Axis, dtype T, extents A, dtype U, extents B, class... Rest>
+constexpr auto concat(expr<T, A> a, expr<U, B> b, Rest... rest) {
+  static_assert(A.rank == B.rank, "concat<axis>(a, b): ranks differ");
+  static_assert(normalize_axis(Axis, A.rank) >= 0, "concat<axis>(a, b): the axis is out of range");
+  constexpr int axis_number = normalize_axis(Axis, A.rank);
+  constexpr bool agree = [] {
+    for (int d = 0; d < A.rank && d < B.rank; ++d)
+      if (d != axis_number && !may_equal(A[d], B[d])) return false;
+    return true;
+  }();
+  static_assert(agree, "concat<axis>(a, b): extents differ on an axis other than the joined one");
+  constexpr dtype type = promote(T, U);
+  constexpr extents shape = [] {
+    extents e = A;
+    e[axis_number] = sum(A[axis_number], B[axis_number]);
+    return e;
+  }();
+  trace* t = a.graph();
+  const origin_scope call(t, "cat");
+  t->numbers.sum(A[axis_number], B[axis_number]);
+  for (int d = 0; d < A.rank; ++d)
+    if (d != axis_number) t->require_equal(A[d], B[d]);
+  node n{};
+  n.what = op::concat;
+  n.type = type;
+  n.operands[0] = detail::widened(t, a.id(), type), n.operands[1] = detail::widened(t, b.id(), type);
+  n.shape = t->intern(shape);
+  n.attr = static_cast<short>(axis_number);
+  return concat<Axis>(expr<type, shape>(t, t->add(n)), rest...);
+}
+
+/// Adds Before and After elements of `value` on one axis. Source: torch.nn.functional.pad (constant mode).
+template <long Axis, long Before, long After, dtype T, extents S, detail::scalar_operand V>
+constexpr auto pad(expr<T, S> x, V value) {
+  static_assert(normalize_axis(Axis, S.rank) >= 0, "pad<axis, before, after>(x, value): the axis is out of range");
+  static_assert(Before >= 0 && After >= 0, "pad<axis, before, after>(x, value): counts must not be negative; slice removes elements");
+  constexpr int a = normalize_axis(Axis, S.rank);
+  constexpr extents shape = [] {
+    extents e = S;
+    e[a] = sum(S[a], Before + After);
+    return e;
+  }();
+  trace* t = x.graph();
+  const origin_scope call(t, "pad");
+  t->numbers.sum(S[a], Before + After);
+  extents before{S.rank, {}};
+  before[a] = Before;
+  node n{};
+  n.what = op::pad;
+  n.type = T;
+  n.operands[0] = x.id(), n.operands[1] = detail::node_of(t, value, T, extents{});
+  n.shape = t->intern(shape);
+  n.list = t->intern(before);
+  return expr<T, shape>(t, t->add(n));
+}
+template <long Axis, long Before, long After, dtype T, extents S>
+constexpr auto pad(expr<T, S> x) {
+  return pad<Axis, Before, After>(x, c<0>);
+}
+
+namespace detail {
+/// Not constexpr: reaching it while a function is traced is the compile error that its name spells.
+inline void assign_target_must_be_an_input_or_a_view_of_one() {}
+}  // namespace detail
+
+/// Writes value into an input (or a view of one), in place: reads of that input that follow, also through views taken
+/// earlier, see the new elements; reads that came before saw the old ones. The value is converted to the input's dtype
+/// and broadcasts to the target. Errors: the target is not an input or a view of one; a broadcast view.
+template <dtype T, extents S, detail::operand V>
+constexpr assigned assign(expr<T, S> target, V value) {
+  trace* t = target.graph();
+  const origin_scope call(t, "assign");
+  if constexpr (detail::is_expr<V>)
+    static_assert(broadcast(V::shape, S).ok && broadcast(V::shape, S).shape == S,
+                  "assign(target, value): the value's extents do not broadcast to the target's");
+  const short view = target.id();
+  short base = view;
+  while (is_view(t->nodes[base].what) && t->nodes[base].what != op::broadcast) base = t->nodes[base].operands[0];
+  const bool is_input = t->nodes[base].what == op::input || t->nodes[base].what == op::assign;
+  if (!is_input) detail::assign_target_must_be_an_input_or_a_view_of_one();
+  short stored = detail::node_of(t, value, T, extents{});
+  if constexpr (detail::is_expr<V>) stored = detail::broadcasted(t, detail::widened(t, value.id(), T), S);
+  const short written = t->add(op::assign, T, t->shape(base), view, stored);
+  t->versions.push_back({base, written});
+  t->assigns.push_back(written);
+  return {};
+}
+
+}  // namespace sinter

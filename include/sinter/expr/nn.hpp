@@ -1,0 +1,81 @@
+// Neural-network compositions. Each is written in primitives and remembers only its name: fusing softmax into one kernel
+// is the scheduler's work.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/expr/index.hpp"
+#include "sinter/expr/matmul.hpp"
+#include "sinter/expr/reduction.hpp"
+
+namespace sinter {
+
+/// exp(x - max) / sum over the given axes. Integers are computed in f32. Source: torch.softmax.
+template <dtype T, extents S, long... Axes>
+constexpr auto softmax(expr<T, S> x, axis_list<Axes...> axes) {
+  const origin_scope call(x.graph(), "softmax");
+  auto e = exp(x - amax(x, axes, keepdim));
+  return e / sum(e, axes, keepdim);
+}
+
+template <dtype T, extents S>
+constexpr auto softmax(expr<T, S> x) {
+  return softmax(x, axis<-1>);
+}
+
+/// x - logsumexp(x) over the given axes. Source: torch.log_softmax.
+template <dtype T, extents S, long... Axes>
+constexpr auto log_softmax(expr<T, S> x, axis_list<Axes...> axes) {
+  const origin_scope call(x.graph(), "log_softmax");
+  auto shifted = x - amax(x, axes, keepdim);
+  return shifted - log(sum(exp(shifted), axes, keepdim));
+}
+
+template <dtype T, extents S>
+constexpr auto log_softmax(expr<T, S> x) {
+  return log_softmax(x, axis<-1>);
+}
+
+/// (x - mean) / sqrt(var + epsilon) [* weight [+ bias]] over the last axis. Source: torch.nn.functional.layer_norm.
+template <dtype T, extents S, detail::scalar_operand E>
+constexpr auto layer_norm(expr<T, S> x, E epsilon) {
+  const origin_scope call(x.graph(), "layer_norm");
+  auto centre = mean(x, axis<-1>, keepdim);
+  auto variance = var<0>(x, axis<-1>, keepdim);
+  return (x - centre) * rsqrt(variance + epsilon);
+}
+template <dtype T, extents S, dtype U, extents W, detail::scalar_operand E>
+constexpr auto layer_norm(expr<T, S> x, expr<U, W> weight, E epsilon) {
+  const origin_scope call(x.graph(), "layer_norm");
+  return layer_norm(x, epsilon) * weight;
+}
+template <dtype T, extents S, dtype U, extents W, dtype V, extents B, detail::scalar_operand E>
+constexpr auto layer_norm(expr<T, S> x, expr<U, W> weight, expr<V, B> bias, E epsilon) {
+  const origin_scope call(x.graph(), "layer_norm");
+  return layer_norm(x, epsilon) * weight + bias;
+}
+
+/// x / sqrt(mean(x²) + epsilon) [* weight] over the last axis. Source: torch.nn.functional.rms_norm.
+template <dtype T, extents S, detail::scalar_operand E>
+constexpr auto rms_norm(expr<T, S> x, E epsilon) {
+  const origin_scope call(x.graph(), "rms_norm");
+  return x * rsqrt(mean(square(x), axis<-1>, keepdim) + epsilon);
+}
+template <dtype T, extents S, dtype U, extents W, detail::scalar_operand E>
+constexpr auto rms_norm(expr<T, S> x, expr<U, W> weight, E epsilon) {
+  const origin_scope call(x.graph(), "rms_norm");
+  return rms_norm(x, epsilon) * weight;
+}
+
+/// Mean over rows of -log softmax(logits)[target]: logits [rows, classes], integer targets [rows]; a rank-0 result in
+/// the logits' dtype. Source: torch.nn.functional.cross_entropy.
+template <dtype T, extents S, dtype I, extents J>
+constexpr auto cross_entropy(expr<T, S> logits, expr<I, J> targets) {
+  static_assert(S.rank == 2 && J.rank == 1 && may_equal(S[0], J[0]),
+                "cross_entropy(logits, targets): logits must be [rows, classes] and targets [rows]");
+  static_assert(is_integral(I), "cross_entropy(logits, targets): the targets must have an integer element type");
+  const origin_scope call(logits.graph(), "cross_entropy");
+  auto picked = squeeze<-1>(gather<-1>(logits, unsqueeze<-1>(targets)));
+  return mean(logsumexp(logits, axis<-1>) - picked);
+}
+
+}  // namespace sinter

@@ -1,0 +1,95 @@
+// Pointwise ops on expressions: one function for each row of the op table, the C++ operators, cast.
+// Operands broadcast and promote as PyTorch's do; C++ literals are run-time scalars, `c<2>` is a constant.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/expr/expr.hpp"
+
+namespace sinter {
+namespace detail {
+
+/// The element type the operands of `What` promote to; where's condition has no part in it.
+template <op What, class A, class... Rest>
+constexpr dtype operand_type() {
+  if constexpr (row(What).rule != dtype_rule::select)
+    return common_type<A, Rest...>();
+  else
+    return common_type<Rest...>();
+}
+
+template <op What, class... A>
+constexpr auto pointwise(const A&... a) {
+  constexpr broadcast_result broadcasted = common_shape<A...>();
+  static_assert(broadcasted.ok, "op(a, b): the extents do not broadcast; each pair must be equal or contain a one");
+  constexpr extents shape = broadcasted.ok ? broadcasted.shape : extents{};
+  constexpr op_dtypes types = infer_dtypes(What, operand_type<What, A...>());
+  static_assert(types.valid || row(What).rule == dtype_rule::numeric,
+                "op(a, b): bitwise ops and shifts take integers (or bool); cast the operands");
+  static_assert(types.valid || row(What).rule != dtype_rule::numeric,
+                "op(a, b): this op has no meaning for bool; cast the operands or use a logical op");
+  trace* t = graph_of(a...);
+  const origin_scope call(t, row(What).name);
+  constexpr int n = sizeof...(A);
+  int position = 0;
+  short operands[3] = {-1, -1, -1};
+  ((operands[position] = node_of(t, a, row(What).rule == dtype_rule::select && position == 0 ? dtype::boolean : types.operands, shape),
+    ++position), ...);
+  static_assert(n == row(What).arity);
+  return expr<types.result, shape>(t, t->add(What, types.result, shape, operands[0], operands[1], operands[2]));
+}
+
+}  // namespace detail
+
+// One function for each pointwise row: relu(x), maximum(a, b), clamp(x, low, high), …
+// Shapes: any that broadcast. Dtypes: the row's rule (base/op.hpp). Meaning: the row; source: torch.<name>.
+#define SINTER_DEFINE_POINTWISE(NAME, ARITY, ...)                    \
+  template <detail::operand... A>                                     \
+    requires(sizeof...(A) == ARITY && (detail::is_expr<A> || ...))    \
+  constexpr auto NAME(A... a) {                                       \
+    return detail::pointwise<op::NAME>(a...);                         \
+  }
+SINTER_POINTWISE_OPS(SINTER_DEFINE_POINTWISE)
+#undef SINTER_DEFINE_POINTWISE
+
+/// Conversion to element type T that always rounds, also where a kernel would keep more precision. Any dtype.
+template <class T, dtype From, extents S>
+constexpr auto cast(expr<From, S> x) {
+  trace* t = x.graph();
+  const origin_scope call(t, "cast");
+  return expr<dtype_of<T>, S>(t, t->add(op::cast, dtype_of<T>, S, x.id()));
+}
+
+#define SINTER_DEFINE_BINARY_OPERATOR(SYMBOL, NAME)                                \
+  template <detail::operand A, detail::operand B>                                  \
+    requires(detail::is_expr<A> || detail::is_expr<B>)                             \
+  constexpr auto operator SYMBOL(A a, B b) {                                       \
+    return detail::pointwise<op::NAME>(a, b);                                      \
+  }
+SINTER_DEFINE_BINARY_OPERATOR(+, add)
+SINTER_DEFINE_BINARY_OPERATOR(-, sub)
+SINTER_DEFINE_BINARY_OPERATOR(*, mul)
+SINTER_DEFINE_BINARY_OPERATOR(/, div)
+SINTER_DEFINE_BINARY_OPERATOR(%, remainder)
+SINTER_DEFINE_BINARY_OPERATOR(==, eq)
+SINTER_DEFINE_BINARY_OPERATOR(!=, ne)
+SINTER_DEFINE_BINARY_OPERATOR(<, lt)
+SINTER_DEFINE_BINARY_OPERATOR(<=, le)
+SINTER_DEFINE_BINARY_OPERATOR(>, gt)
+SINTER_DEFINE_BINARY_OPERATOR(>=, ge)
+SINTER_DEFINE_BINARY_OPERATOR(&&, logical_and)
+SINTER_DEFINE_BINARY_OPERATOR(||, logical_or)
+SINTER_DEFINE_BINARY_OPERATOR(&, bitwise_and)
+SINTER_DEFINE_BINARY_OPERATOR(|, bitwise_or)
+SINTER_DEFINE_BINARY_OPERATOR(^, bitwise_xor)
+#undef SINTER_DEFINE_BINARY_OPERATOR
+
+template <dtype T, extents S>
+constexpr auto operator-(expr<T, S> x) {
+  return detail::pointwise<op::neg>(x);
+}
+template <dtype T, extents S>
+constexpr auto operator!(expr<T, S> x) {
+  return detail::pointwise<op::logical_not>(x);
+}
+
+}  // namespace sinter

@@ -1,0 +1,260 @@
+// tensor: element type and extents as a type, and a non-owning view of data as a value. What a fused function is declared
+// over and called with.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "sinter/base/dtype.hpp"
+#include "sinter/base/extents.hpp"
+
+namespace sinter {
+namespace detail {
+
+/// One extent of a tensor type: a size, `dyn`, or `dim<"name">`.
+template <auto Extent>
+struct extent_facts {
+  using type = std::remove_const_t<decltype(Extent)>;
+  static constexpr bool is_named = std::is_same_v<type, named_extent>;
+  static constexpr bool is_dynamic = [] {
+    if constexpr (is_named)
+      return true;
+    else
+      return static_cast<long>(Extent) == dyn;
+  }();
+  static constexpr long size = [] {
+    if constexpr (is_dynamic)
+      return dyn;
+    else
+      return static_cast<long>(Extent);
+  }();
+  static_assert(is_dynamic || size >= 0, "tensor<T, extents...>: an extent is negative; use dyn for one known at run time");
+  static constexpr std::string_view name() {
+    if constexpr (is_named)
+      return Extent.name;
+    else
+      return {};
+  }
+  static constexpr long hint() {
+    if constexpr (is_named)
+      return Extent.hint;
+    else
+      return 0;
+  }
+  /// The number this extent is in a graph, as dimension `dimension` of argument `argument`.
+  static constexpr number number_at(int argument, int dimension) {
+    if constexpr (is_named)
+      return symbol(hash(Extent.name));
+    else if constexpr (is_dynamic)
+      return symbol(static_cast<std::uint64_t>(argument * max_rank + dimension));
+    else
+      return size;
+  }
+};
+
+/// Anything like std::mdspan: data_handle(), extent(i), rank(), stride(i).
+template <class M>
+concept mdspan_like = requires(const M& m) {
+  m.data_handle();
+  m.extent(0);
+  m.stride(0);
+  M::rank();
+};
+/// Anything like a vector: data() and size(). thrust::device_vector's data() yields a device_ptr with get().
+template <class V>
+concept vector_like = requires(V& v) {
+  v.data();
+  v.size();
+} && !mdspan_like<V>;
+
+template <class P>
+constexpr auto raw_pointer(P p) {
+  if constexpr (std::is_pointer_v<P>)
+    return p;
+  else
+    return p.get();
+}
+
+}  // namespace detail
+
+/// A view of data of element type T. Extents are sizes, `dyn`, or `dim<"name">`; row-major without gaps.
+/// Constructed from a pointer and the run-time extents in order, from an mdspan-like view, or from a vector-like owner
+/// (whose size then determines a single run-time extent). The data must outlive the call.
+template <class T, auto... Extents>
+class tensor {
+  static_assert(sizeof...(Extents) <= max_rank, "tensor<T, extents...>: more than eight dimensions");
+
+ public:
+  using element = T;
+  static constexpr dtype type = dtype_of<T>;
+  static constexpr int rank = sizeof...(Extents);
+  static constexpr int num_dynamic = (0 + ... + (detail::extent_facts<Extents>::is_dynamic ? 1 : 0));
+  static constexpr bool strided = false;
+
+  constexpr tensor() = default;
+  template <class P, std::integral... Sizes>
+    requires(std::is_pointer_v<P> || std::is_same_v<P, std::nullptr_t>)
+  constexpr tensor(P data, Sizes... dynamic_extents) : data_(data), writable_(!is_const_pointer<P>()) {
+    static_assert(sizeof...(Sizes) == num_dynamic, "tensor(data, extents...): give exactly the extents that are dyn or named, in order");
+    static_assert(accepts<P>(), "tensor(data, extents...): the pointer's element type is not the tensor's");
+    const std::int64_t given[] = {static_cast<std::int64_t>(dynamic_extents)..., 0};
+    int next = 0, d = 0;
+    ((extents_[d++] = detail::extent_facts<Extents>::is_dynamic ? given[next++] : detail::extent_facts<Extents>::size), ...);
+    row_major();
+  }
+  template <detail::mdspan_like M>
+  constexpr tensor(const M& view) : tensor() {
+    static_assert(M::rank() == rank, "tensor(view): the ranks differ");
+    data_ = view.data_handle();
+    writable_ = !is_const_pointer<decltype(view.data_handle())>();
+    for (int d = 0; d < rank; ++d) {
+      extents_[d] = static_cast<std::int64_t>(view.extent(d));
+      strides_[d] = static_cast<std::int64_t>(view.stride(d));
+    }
+  }
+  template <detail::vector_like V>
+  tensor(V& owner) : tensor() {
+    static_assert(num_dynamic <= 1, "tensor(vector): more than one extent is unknown; pass the pointer and the extents");
+    data_ = detail::raw_pointer(owner.data());
+    writable_ = !is_const_pointer<decltype(detail::raw_pointer(owner.data()))>();
+    std::int64_t known = 1;
+    ((known *= detail::extent_facts<Extents>::is_dynamic ? 1 : detail::extent_facts<Extents>::size), ...);
+    const std::int64_t count = static_cast<std::int64_t>(owner.size());
+    int d = 0;
+    ((extents_[d++] = detail::extent_facts<Extents>::is_dynamic ? (known ? count / known : 0) : detail::extent_facts<Extents>::size), ...);
+    row_major();
+    element_count_ = count;
+  }
+
+  constexpr const void* data() const { return data_; }
+  constexpr bool writable() const { return writable_; }
+  constexpr std::int64_t extent(int d) const { return extents_[d]; }
+  constexpr std::int64_t stride(int d) const { return strides_[d]; }
+  constexpr std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (int d = 0; d < rank; ++d) n *= extents_[d];
+    return n;
+  }
+  /// Elements the owner holds, or -1 when only a pointer is known.
+  constexpr std::int64_t element_count() const { return element_count_; }
+  constexpr bool contiguous() const {
+    std::int64_t expected = 1;
+    for (int d = rank - 1; d >= 0; --d) {
+      if (extents_[d] != 1 && strides_[d] != expected) return numel() == 0;
+      expected *= extents_[d];
+    }
+    return true;
+  }
+  constexpr bool empty_pointer() const { return data_ == nullptr; }
+
+ protected:
+  template <class P>
+  static constexpr bool is_const_pointer() {
+    return std::is_const_v<std::remove_pointer_t<P>>;
+  }
+  template <class P>
+  static constexpr bool accepts() {
+    if constexpr (std::is_same_v<P, std::nullptr_t>)
+      return true;
+    else if constexpr (std::is_void_v<std::remove_pointer_t<P>>)
+      return true;
+    else
+      return dtype_of<std::remove_cv_t<std::remove_pointer_t<P>>> == type;
+  }
+  constexpr void row_major() {
+    std::int64_t stride = 1;
+    for (int d = rank - 1; d >= 0; --d) {
+      strides_[d] = stride;
+      stride *= extents_[d];
+    }
+  }
+
+  const void* data_ = nullptr;
+  bool writable_ = true;
+  std::int64_t element_count_ = -1;
+  std::int64_t extents_[rank > 0 ? rank : 1]{};
+  std::int64_t strides_[rank > 0 ? rank : 1]{};
+};
+
+/// A tensor whose strides (in elements) are known at run time: slower than a contiguous one, never copied.
+template <class T, auto... Extents>
+class strided_tensor : public tensor<T, Extents...> {
+  using base = tensor<T, Extents...>;
+
+ public:
+  static constexpr bool strided = true;
+  using base::base;
+  /// A pointer, all extents and all strides.
+  template <class P>
+  constexpr strided_tensor(P data, const std::int64_t (&extents)[base::rank], const std::int64_t (&strides)[base::rank])
+      : base() {
+    static_assert(base::template accepts<P>(), "strided_tensor(data, extents, strides): the pointer's element type is not the tensor's");
+    this->data_ = data;
+    this->writable_ = !base::template is_const_pointer<P>();
+    for (int d = 0; d < base::rank; ++d) {
+      this->extents_[d] = extents[d];
+      this->strides_[d] = strides[d];
+    }
+  }
+};
+
+/// A scalar passed by value at each call, `value<float>`: a learning rate, a temperature. Rank 0 in expressions.
+template <class T>
+class value {
+ public:
+  using element = T;
+  static constexpr dtype type = dtype_of<T>;
+  static constexpr int rank = 0;
+  constexpr value(T v) : value_(v) {}
+  constexpr T get() const { return value_; }
+
+ private:
+  T value_;
+};
+
+namespace detail {
+template <class T>
+inline constexpr bool is_tensor = false;
+template <class T, auto... E>
+inline constexpr bool is_tensor<tensor<T, E...>> = true;
+template <class T, auto... E>
+inline constexpr bool is_tensor<strided_tensor<T, E...>> = true;
+template <class T>
+inline constexpr bool is_value = false;
+template <class T>
+inline constexpr bool is_value<value<T>> = true;
+
+/// Extents of a tensor type as argument `argument` of a function.
+template <class T, int Argument>
+struct argument_extents {
+  static constexpr extents shape{};
+};
+template <template <class, auto...> class Tensor, class T, auto... E, int Argument>
+struct argument_extents<Tensor<T, E...>, Argument> {
+  static constexpr extents shape = [] {
+    extents e{};
+    (e.push_back(extent_facts<E>::number_at(Argument, e.rank)), ...);
+    return e;
+  }();
+};
+/// The name of a tensor type's dimension, empty when it has none.
+template <class T>
+struct extent_names;
+template <template <class, auto...> class Tensor, class T, auto... E>
+struct extent_names<Tensor<T, E...>> {
+  static constexpr std::string_view name(int d) {
+    const std::string_view names[] = {extent_facts<E>::name()..., std::string_view{}};
+    return names[d];
+  }
+  static constexpr long hint(int d) {
+    const long hints[] = {extent_facts<E>::hint()..., 0};
+    return hints[d];
+  }
+  static constexpr long size(int d) {
+    const long sizes[] = {extent_facts<E>::size..., 0};
+    return sizes[d];
+  }
+};
+}  // namespace detail
+}  // namespace sinter

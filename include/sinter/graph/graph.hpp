@@ -1,0 +1,113 @@
+// The graph: the constexpr value everything meets at. Nodes in topological order with interned shapes; a node refers to
+// earlier nodes by position. It says what is computed, never how.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string_view>
+
+#include "sinter/base/dtype.hpp"
+#include "sinter/base/extents.hpp"
+#include "sinter/base/fixed_vector.hpp"
+#include "sinter/base/number.hpp"
+#include "sinter/base/op.hpp"
+
+namespace sinter {
+
+/// One op applied to operands. `list` and `list2` are positions in graph::lists, their meaning depends on the op:
+///
+///   input      attr = argument number
+///   constant   attr = position in graph::scalars (a value the rewriter may fold)
+///   scalar     attr = position in graph::scalars (a run-time argument: never folded, never compared)
+///   iota       attr = axis
+///   permute    list: result dimension i is operand dimension list[i]
+///   reshape    (row-major order of elements is kept)
+///   broadcast  right-aligned, size-1 dimensions repeat
+///   slice      list = starts, list2 = steps (negative steps walk backwards: flip)
+///   gather     a = source, b = index; list: source dimension d is result dimension list[d], or -1: taken from the index
+///   concat     a, b joined along attr
+///   pad        a = source, b = fill value; list = elements before, per dimension
+///   reductions attr = bit mask of the reduced axes; result drops them
+///   matmul     a = [batch..., M, K], b = [batch..., K, N]
+///   assign     a = the written view (of an input, or of its newest version), b = value; result: the whole new input
+struct node {
+  op what{};
+  dtype type{};
+  short operands[3] = {-1, -1, -1};
+  short shape = 0;  ///< position in graph::lists
+  short attr = 0, list = -1, list2 = -1;
+  short origin = -1;
+
+  constexpr int num_operands() const { return operands[0] < 0 ? 0 : operands[1] < 0 ? 1 : operands[2] < 0 ? 2 : 3; }
+  /// Same value for sure? (The origin does not count.)
+  friend constexpr bool same_value(const node& a, const node& b) {
+    return a.what == b.what && a.operands[0] == b.operands[0] && a.operands[1] == b.operands[1] &&
+           a.operands[2] == b.operands[2] && a.type == b.type && a.shape == b.shape && a.attr == b.attr &&
+           a.list == b.list && a.list2 == b.list2;
+  }
+};
+
+/// A user-level call that nodes come from: `softmax`, `mm`, `add`.
+struct origin {
+  std::string_view name{};
+  short instance = 0;  ///< counts calls of that name: label "mm_0"
+};
+
+/// A scalar of the program: a literal, or the value of a run-time number (`size`).
+struct scalar_source {
+  double real = 0;
+  long integer = 0;
+  number size = 0;  ///< symbolic: the value is this number at the call
+  friend constexpr bool operator==(const scalar_source&, const scalar_source&) = default;
+};
+
+struct input_info {
+  short node = 0;
+  bool strided = false;  ///< strides are run-time numbers of the call
+  bool by_value = false; ///< a run-time scalar argument, not memory
+};
+
+template <int Capacity>
+struct graph {
+  fixed_vector<node, Capacity> nodes{};
+  fixed_vector<extents, Capacity / 2 + 32> lists{};
+  fixed_vector<scalar_source, Capacity / 2 + 16> scalars{};
+  fixed_vector<origin, Capacity> origins{};
+  fixed_vector<input_info, Capacity / 4 + 32> inputs{};
+  fixed_vector<short, Capacity / 4 + 32> outputs{};
+  fixed_vector<short, Capacity / 4 + 32> assigns{};  ///< in program order
+  number_table<Capacity / 2 + 64> numbers{};
+
+  constexpr int size() const { return nodes.size(); }
+  constexpr const node& operator[](int id) const { return nodes[id]; }
+  constexpr const extents& shape(int id) const { return lists[nodes[id].shape]; }
+  constexpr number numel(int id) const { return sinter::numel(shape(id)); }
+  constexpr bool overflowed() const {
+    return nodes.overflowed || lists.overflowed || scalars.overflowed || origins.overflowed || inputs.overflowed ||
+           outputs.overflowed || assigns.overflowed || numbers.definitions.overflowed;
+  }
+};
+
+inline constexpr int max_nodes = 1024;
+
+constexpr bool is_view(op what) {
+  return what == op::permute || what == op::reshape || what == op::broadcast || what == op::slice;
+}
+constexpr bool is_leaf(op what) {
+  return what == op::input || what == op::constant || what == op::scalar || what == op::iota;
+}
+
+/// The dimensions that remain after a reduction over the axes in `mask`, and those that go.
+constexpr extents kept_axes(const extents& shape, unsigned mask) {
+  extents kept{};
+  for (int d = 0; d < shape.rank; ++d)
+    if (!(mask >> d & 1)) kept.push_back(shape[d]);
+  return kept;
+}
+constexpr extents reduced_axes(const extents& shape, unsigned mask) {
+  extents reduced{};
+  for (int d = 0; d < shape.rank; ++d)
+    if (mask >> d & 1) reduced.push_back(shape[d]);
+  return reduced;
+}
+
+}  // namespace sinter

@@ -1,0 +1,153 @@
+// Rewriting a graph once, in program order: constants fold, neutral operations and views that change nothing go, views of
+// views join, dead nodes stay behind. Equal nodes become one as they are added again.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/graph/build.hpp"
+
+namespace sinter {
+namespace detail {
+
+template <class Graph>
+constexpr fixed_set<decltype(Graph::nodes)::capacity> live_nodes(const Graph& g) {
+  fixed_set<decltype(Graph::nodes)::capacity> live{};
+  for (int id : g.outputs) live.insert(id);
+  for (int id : g.assigns) live.insert(id);
+  for (int id = g.size() - 1; id >= 0; --id)
+    if (live.contains(id))
+      for (int k = 0; k < g[id].num_operands(); ++k) live.insert(g[id].operands[k]);
+  for (const input_info& i : g.inputs) live.insert(i.node);
+  return live;
+}
+
+template <class Graph>
+constexpr bool is_constant(const Graph& g, int id, double value) {
+  return g[id].what == op::constant && g.scalars[g[id].attr].real == value;
+}
+
+/// The operand that node n equals, or -1: n changes nothing.
+template <class Graph>
+constexpr short unchanged(const Graph& g, const node& n) {
+  const short a = n.operands[0], b = n.operands[1];
+  const auto same = [&](short x) { return x >= 0 && g[x].type == n.type && g[x].shape == n.shape; };
+  if (is_view(n.what) && n.what != op::permute && n.what != op::slice) return same(a) ? a : short{-1};
+  switch (n.what) {
+    case op::widen: return same(a) ? a : short{-1};
+    case op::cast: return same(a) && n.type != dtype::f16 && n.type != dtype::bf16 ? a : short{-1};
+    case op::permute:
+      for (int d = 0; d < g.lists[n.list].rank; ++d)
+        if (g.lists[n.list][d] != d) return -1;
+      return a;
+    case op::slice:
+      for (int d = 0; d < g.lists[n.list].rank; ++d)
+        if (g.lists[n.list][d] != 0 || g.lists[n.list2][d] != 1) return -1;
+      return same(a) ? a : short{-1};
+    case op::mul:
+      if (same(a) && is_constant(g, b, 1)) return a;
+      return same(b) && is_constant(g, a, 1) ? b : short{-1};
+    case op::add:
+      if (same(a) && is_constant(g, b, 0)) return a;
+      return same(b) && is_constant(g, a, 0) ? b : short{-1};
+    case op::sub: return same(a) && is_constant(g, b, 0) ? a : short{-1};
+    case op::div: return same(a) && is_constant(g, b, 1) ? a : short{-1};
+    default: return -1;
+  }
+}
+
+/// Arithmetic on two floating constants, done here and in double.
+template <class Builder>
+constexpr short folded(Builder& b, const node& n) {
+  if (n.num_operands() != 2 || !is_floating(n.type)) return -1;
+  const node& x = b.nodes[n.operands[0]];
+  const node& y = b.nodes[n.operands[1]];
+  if (x.what != op::constant || y.what != op::constant || b.shape(n.operands[0]).rank != 0) return -1;
+  const double p = b.scalars[x.attr].real, q = b.scalars[y.attr].real;
+  double value = 0;
+  switch (n.what) {
+    case op::add: value = p + q; break;
+    case op::sub: value = p - q; break;
+    case op::mul: value = p * q; break;
+    case op::div:
+      if (q == 0) return -1;
+      value = p / q;
+      break;
+    case op::maximum: value = p > q ? p : q; break;
+    case op::minimum: value = p < q ? p : q; break;
+    default: return -1;
+  }
+  return b.add_constant(n.type, {value, static_cast<long>(value), 0});
+}
+
+}  // namespace detail
+
+template <int Capacity>
+constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
+  graph_builder<Capacity> b{};
+  b.origins = g.origins;
+  b.numbers = g.numbers;
+  const auto live = detail::live_nodes(g);
+  short renamed[Capacity]{};
+  for (const scalar_source& s : g.scalars) b.scalars.push_back(s);
+  for (int id = 0; id < g.size(); ++id) {
+    if (!live.contains(id)) continue;
+    node n = g[id];
+    for (short& operand : n.operands)
+      if (operand >= 0) operand = renamed[operand];
+    n.shape = b.intern(g.lists[n.shape]);
+    if (n.list >= 0) n.list = b.intern(g.lists[n.list]);
+    if (n.list2 >= 0) n.list2 = b.intern(g.lists[n.list2]);
+    // A view of a view of one kind reads through.
+    if (n.what == op::reshape && b.nodes[n.operands[0]].what == op::reshape) n.operands[0] = b.nodes[n.operands[0]].operands[0];
+    if (n.what == op::permute && b.nodes[n.operands[0]].what == op::permute) {
+      const node& inner = b.nodes[n.operands[0]];
+      extents order = b.lists[n.list];
+      for (int d = 0; d < order.rank; ++d) order[d] = b.lists[inner.list][static_cast<int>(order[d])];
+      n.operands[0] = inner.operands[0];
+      n.list = b.intern(order);
+    }
+    short result = detail::unchanged(b, n);
+    if (result < 0) result = detail::folded(b, n);
+    renamed[id] = result >= 0 ? result : b.add(n);
+  }
+  for (input_info i : g.inputs) {
+    i.node = renamed[i.node];
+    b.inputs.push_back(i);
+  }
+  for (int id : g.assigns) b.assigns.push_back(renamed[id]);
+  // Two results that became one node, or a result that became an input, are copied.
+  for (int id : g.outputs) {
+    short result = renamed[id];
+    const op what = b.nodes[result].what;
+    if (b.outputs.contains(result) || what == op::input || what == op::constant || what == op::scalar || what == op::assign) {
+      node n{};
+      n.what = op::clone;
+      n.type = b.nodes[result].type;
+      n.shape = b.nodes[renamed[id]].shape;
+      n.operands[0] = result;
+      n.origin = g[id].origin;
+      n.attr = static_cast<short>(b.outputs.size());  // each copy is one of its own
+      result = b.add(n);
+    }
+    b.outputs.push_back(result);
+  }
+  // Dead nodes that folding left behind go with a last renumbering.
+  const auto needed = detail::live_nodes(static_cast<const graph<Capacity>&>(b));
+  graph<Capacity> out{};
+  for (int id = 0; id < b.size(); ++id) {
+    if (!needed.contains(id)) continue;
+    node n = b.nodes[id];
+    for (short& operand : n.operands)
+      if (operand >= 0) operand = renamed[operand];
+    renamed[id] = static_cast<short>(out.nodes.push_back(n));
+  }
+  out.lists = b.lists, out.scalars = b.scalars, out.origins = b.origins, out.numbers = b.numbers;
+  for (input_info i : b.inputs) {
+    i.node = renamed[i.node];
+    out.inputs.push_back(i);
+  }
+  for (int id : b.assigns) out.assigns.push_back(renamed[id]);
+  for (int id : b.outputs) out.outputs.push_back(renamed[id]);
+  return out;
+}
+
+}  // namespace sinter

@@ -1,0 +1,359 @@
+// The lowered body: the only description of a fused group that a kernel sees, as a flat list of small types.
+// Host and CUDA kernels walk the same list. This file holds the vocabulary and the facts that follow from a list alone
+// (scopes, phases, what each phase needs); how to loop is the kernels' matter.
+//
+// Index variables: x is the linear (row-major) index over the kept space of numel elements, r the linear index over the
+// reduced space of rnumel elements. A pointwise body has no r. A value that depends on r lives in `scope::element`
+// (one per (x, r)), every other value in `scope::row` (one per x).
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "sinter/base/config.hpp"
+#include "sinter/base/dtype.hpp"
+#include "sinter/base/loop_var.hpp"
+
+namespace sinter {
+
+/// Numbers inside a body are static, or name an entry of `arguments::sizes` that the launch fills in.
+inline constexpr long dynamic_base = -(1L << 62);
+constexpr long dynamic_number(int slot) { return dynamic_base + slot; }
+SINTER_HOST_DEVICE constexpr bool is_dynamic(long number) { return number < dynamic_base / 2; }
+SINTER_HOST_DEVICE constexpr int dynamic_slot(long number) { return static_cast<int>(number - dynamic_base); }
+
+/// Coef * ((Variable / Div) % Mod); Mod 0 means no modulo. Div >= 1.
+template <loop_var Variable, long Div, long Mod, long Coef>
+struct term {};
+
+/// An element offset: Offset + the sum of the terms.
+template <long Offset, class... Terms>
+struct at {};
+
+// ---- statements; operand numbers are positions in the body; -1 is "none" ------------------------------------------
+
+/// pointers[Slot][At] of element type T (f16 and bf16 widen to float). With Mask >= 0: only where value Mask (bool) is
+/// true, else zero, and memory is not touched.
+template <int Slot, class T, class At, int Mask = -1>
+struct load {};
+
+/// pointers[Slot][At + Coef * index], index = value of statement Index (an integer; negative counts from Bound, the
+/// extent of the gathered axis). Same Mask rule.
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask = -1>
+struct gather_load {};
+
+/// A run-time scalar argument: scalars[Slot], converted to T's compute type.
+template <int Slot, class T>
+struct scalar {};
+
+/// A compile-time constant of T: Bits is the value itself for integers and bool, the bits of a double otherwise.
+template <class T, long Bits>
+struct constant {};
+
+/// The value of an index expression, as std::int64_t.
+template <class At>
+struct index_value {};
+
+/// bool: Low <= At < High.
+template <class At, long Low, long High>
+struct inside {};
+
+/// Op applied to earlier values; T is the dtype tag (storage type) of the *operands*' computation, Result of the value.
+/// Op::apply works on compute types. Rounding to Result happens only for ops::cast (and when precise).
+template <class Op, class T, class Result, int A, int B = -1, int C = -1>
+struct compute {};
+
+/// Explicit rounding cast of value A (of storage type From) to To, e.g. float -> bf16 -> float.
+template <class From, class To, int A>
+struct cast_to {};
+
+/// Type change without rounding (implicit promotion): value A to the compute type of To.
+template <class From, class To, int A>
+struct widen_to {};
+
+/// Fold of element value A over r with reduction Op; T is A's storage type. The result is a row value.
+template <class Op, class T, class Result, int A>
+struct reduce {};
+
+/// pointers[Slot][At] = value A rounded to T. Where At uses r it runs once per element, else once per row. Mask as in load.
+template <int Slot, class T, int A, class At, int Mask = -1>
+struct store {};
+
+/// The accumulator of matmul number Which inside a matmul's epilogue (compute type of T).
+template <int Which, class T>
+struct accumulator {};
+
+/// The value a prologue hands to its matmul.
+template <class T, int A>
+struct yield_value {};
+
+/// A fused group, in evaluation order.
+template <class... Statements>
+struct body {
+  static constexpr int size = sizeof...(Statements);
+};
+
+/// The B operands of a matmul group: one body each; two share one A (a dual matmul).
+template <class... Bodies>
+struct bodies {};
+
+// ---- arguments of one launch --------------------------------------------------------------------------------------
+
+/// A run-time scalar: floating values in d, integers and bool in i.
+struct scalar_value {
+  double d;
+  std::int64_t i;
+};
+
+/// What a kernel receives by value. numel and rnumel are the extents of x and r.
+template <int NumPointers, int NumScalars, int NumSizes>
+struct arguments {
+  void* pointers[NumPointers > 0 ? NumPointers : 1];
+  scalar_value scalars[NumScalars > 0 ? NumScalars : 1];
+  std::int64_t sizes[NumSizes > 0 ? NumSizes : 1];
+  std::int64_t numel;
+  std::int64_t rnumel;
+};
+
+/// The extents of a (batched) matmul: out[batch, m, n] = a[batch, m, k] * b[batch, k, n].
+struct matmul_extents {
+  std::int64_t batch, m, n, k;
+};
+
+// ---- facts about index expressions ----------------------------------------------------------------------------------
+
+namespace detail {
+
+template <class Sizes>
+SINTER_HOST_DEVICE constexpr std::int64_t resolve(long value, const Sizes& sizes) {
+  return is_dynamic(value) ? sizes[dynamic_slot(value)] : value;
+}
+
+template <class Term>
+struct term_facts;
+template <loop_var V, long Div, long Mod, long Coef>
+struct term_facts<term<V, Div, Mod, Coef>> {
+  static constexpr loop_var variable = V;
+  static constexpr long div = Div, mod = Mod, coef = Coef;
+  /// The term's value for linear index `i` (of type Index, 32 or 64 bit).
+  template <class Index, class Sizes>
+  SINTER_HOST_DEVICE static Index value(Index i, const Sizes& sizes) {
+    if constexpr (Div != 1) i /= static_cast<Index>(resolve(Div, sizes));
+    if constexpr (Mod != 0) i %= static_cast<Index>(resolve(Mod, sizes));
+    if constexpr (Coef == 1)
+      return i;
+    else
+      return i * static_cast<Index>(resolve(Coef, sizes));
+  }
+};
+
+template <class At>
+struct at_facts;
+template <long Offset, class... Terms>
+struct at_facts<at<Offset, Terms...>> {
+  static constexpr int size = sizeof...(Terms);
+  static constexpr bool uses([[maybe_unused]] loop_var v) { return ((term_facts<Terms>::variable == v) || ... || false); }
+
+  /// The element offset at (x, r). Index is a signed 32- or 64-bit type wide enough for every offset.
+  template <class Index, class Sizes>
+  SINTER_HOST_DEVICE static Index offset([[maybe_unused]] Index x, [[maybe_unused]] Index r, const Sizes& sizes) {
+    Index sum = static_cast<Index>(resolve(Offset, sizes));
+    ((sum += term_facts<Terms>::value(term_facts<Terms>::variable == loop_var::x ? x : r, sizes)), ...);
+    return sum;
+  }
+
+  /// The offset moves by this much when v goes from a multiple of `width` to its successor, for every step inside
+  /// [multiple, multiple + width): 0 uniform, 1 contiguous, other strides as they are; `irregular` if it is not constant.
+  static constexpr long irregular = -(1L << 60);
+  static constexpr long step([[maybe_unused]] loop_var v, [[maybe_unused]] long width) {
+    long total = 0;
+    bool regular = true;
+    (
+        [&] {
+          using t = term_facts<Terms>;
+          if (t::variable != v) return;
+          if (t::div == 1) {
+            if (t::mod != 0 && (is_dynamic(t::mod) || t::mod % width != 0)) regular = false;
+            if (is_dynamic(t::coef)) regular = false;
+            total += t::coef;
+          } else if (is_dynamic(t::div) || t::div % width != 0) {
+            regular = false;
+          }
+        }(),
+        ...);
+    return regular ? total : irregular;
+  }
+  /// True when the offset at every multiple of `width` of v (and anything of the other variable) is a multiple of it too.
+  static constexpr bool aligned([[maybe_unused]] loop_var v, [[maybe_unused]] long width) {
+    bool ok = !is_dynamic(Offset) && Offset % width == 0;
+    (
+        [&] {
+          using t = term_facts<Terms>;
+          if (t::variable == v && t::div == 1 && t::coef == 1) return;
+          if (is_dynamic(t::coef) || t::coef % width != 0) ok = false;
+        }(),
+        ...);
+    return ok;
+  }
+};
+
+// ---- facts about one statement --------------------------------------------------------------------------------------
+
+enum class statement_kind : unsigned char { source, compute, reduce, store, yield };
+
+struct statement_info {
+  statement_kind kind = statement_kind::source;
+  int operands[4] = {-1, -1, -1, -1};
+  bool reads_r = false;     // its index expression uses r
+  bool reads_x = false;     // its index expression uses x
+};
+
+template <class Statement>
+struct statement_facts;
+template <int Slot, class T, class At, int Mask>
+struct statement_facts<load<Slot, T, At, Mask>> {
+  static constexpr statement_info info{
+      statement_kind::source, {Mask, -1, -1, -1}, at_facts<At>::uses(loop_var::r), at_facts<At>::uses(loop_var::x)};
+  using value_type = compute_t<T>;
+};
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
+struct statement_facts<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
+  static constexpr statement_info info{
+      statement_kind::source, {Index, Mask, -1, -1}, at_facts<At>::uses(loop_var::r), at_facts<At>::uses(loop_var::x)};
+  using value_type = compute_t<T>;
+};
+template <int Slot, class T>
+struct statement_facts<scalar<Slot, T>> {
+  static constexpr statement_info info{};
+  using value_type = compute_t<T>;
+};
+template <class T, long Bits>
+struct statement_facts<constant<T, Bits>> {
+  static constexpr statement_info info{};
+  using value_type = compute_t<T>;
+};
+template <class At>
+struct statement_facts<index_value<At>> {
+  static constexpr statement_info info{
+      statement_kind::source, {-1, -1, -1, -1}, at_facts<At>::uses(loop_var::r), at_facts<At>::uses(loop_var::x)};
+  using value_type = std::int64_t;
+};
+template <class At, long Low, long High>
+struct statement_facts<inside<At, Low, High>> {
+  static constexpr statement_info info{
+      statement_kind::source, {-1, -1, -1, -1}, at_facts<At>::uses(loop_var::r), at_facts<At>::uses(loop_var::x)};
+  using value_type = bool;
+};
+template <class Op, class T, class Result, int A, int B, int C>
+struct statement_facts<compute<Op, T, Result, A, B, C>> {
+  static constexpr statement_info info{statement_kind::compute, {A, B, C, -1}};
+  using value_type = compute_t<Result>;
+};
+template <class From, class To, int A>
+struct statement_facts<cast_to<From, To, A>> {
+  static constexpr statement_info info{statement_kind::compute, {A, -1, -1, -1}};
+  using value_type = compute_t<To>;
+};
+template <class From, class To, int A>
+struct statement_facts<widen_to<From, To, A>> {
+  static constexpr statement_info info{statement_kind::compute, {A, -1, -1, -1}};
+  using value_type = compute_t<To>;
+};
+template <class Op, class T, class Result, int A>
+struct statement_facts<reduce<Op, T, Result, A>> {
+  static constexpr statement_info info{statement_kind::reduce, {A, -1, -1, -1}};
+  using value_type = compute_t<Result>;
+};
+template <int Slot, class T, int A, class At, int Mask>
+struct statement_facts<store<Slot, T, A, At, Mask>> {
+  static constexpr statement_info info{
+      statement_kind::store, {A, Mask, -1, -1}, at_facts<At>::uses(loop_var::r), at_facts<At>::uses(loop_var::x)};
+  using value_type = void;
+};
+template <int Which, class T>
+struct statement_facts<accumulator<Which, T>> {
+  static constexpr statement_info info{statement_kind::source, {-1, -1, -1, -1}, false, true};
+  using value_type = compute_t<T>;
+};
+template <class T, int A>
+struct statement_facts<yield_value<T, A>> {
+  static constexpr statement_info info{statement_kind::yield, {A, -1, -1, -1}};
+  using value_type = compute_t<T>;
+};
+
+}  // namespace detail
+
+enum class scope : unsigned char { row, element };
+
+// ---- facts about a body ---------------------------------------------------------------------------------------------
+
+/// Scopes and phases of a body.
+///
+/// A reduction kernel runs phases 0 … num_phases-1, then the tail. Phase p:
+///   1. row statements with phase(s) == p, in order (all operands are known by then);
+///   2. one loop over r that evaluates the element statements `needed(p, s)`, in order; reductions with phase(s) == p
+///      accumulate, element stores with phase(s) == p store;
+///   3. the reductions of phase p finish: their values are row values from phase p+1 on.
+/// The tail runs row statements with phase(s) == num_phases. A kernel that keeps a row on chip may keep the value of an
+/// element statement from its own phase(s) instead of evaluating it again.
+/// A pointwise body has no reduction and no r: everything is one loop over x.
+template <class Body>
+struct body_facts;
+template <class... S>
+struct body_facts<body<S...>> {
+  static constexpr int size = sizeof...(S);
+
+  struct table {
+    detail::statement_info info[size > 0 ? size : 1]{};
+    scope where[size > 0 ? size : 1]{};
+    int phase[size > 0 ? size : 1]{};   // the phase in which the statement runs
+    bool has_reduction = false;
+    int num_phases = 0;                 // loops over r
+    bool needed[size > 0 ? size + 1 : 1][size > 0 ? size : 1]{};
+  };
+
+  static constexpr table facts = [] {
+    table t{};
+    const detail::statement_info all[] = {detail::statement_facts<S>::info..., detail::statement_info{}};
+    int ready[size + 1] = {};  // the phase from which a value may be used
+    for (int s = 0; s < size; ++s) {
+      t.info[s] = all[s];
+      bool element = all[s].reads_r;
+      int p = 0;
+      for (int operand : all[s].operands) {
+        if (operand < 0) continue;
+        if (t.where[operand] == scope::element && t.info[operand].kind != detail::statement_kind::reduce) element = true;
+        if (ready[operand] > p) p = ready[operand];
+      }
+      const bool is_reduce = all[s].kind == detail::statement_kind::reduce;
+      t.where[s] = is_reduce || !element ? scope::row : scope::element;
+      t.phase[s] = p;
+      ready[s] = is_reduce ? p + 1 : p;
+      t.has_reduction = t.has_reduction || is_reduce;
+      const bool in_loop = is_reduce || t.where[s] == scope::element;
+      if (in_loop && p + 1 > t.num_phases) t.num_phases = p + 1;
+    }
+    for (int p = 0; p < t.num_phases; ++p)
+      for (int s = size - 1; s >= 0; --s) {
+        const auto kind = t.info[s].kind;
+        const bool sink = t.phase[s] == p && (kind == detail::statement_kind::reduce ||
+                                              (t.where[s] == scope::element && (kind == detail::statement_kind::store ||
+                                                                                kind == detail::statement_kind::yield)));
+        if (sink) t.needed[p][s] = true;
+        if (!t.needed[p][s]) continue;
+        for (int operand : t.info[s].operands)
+          if (operand >= 0 && t.where[operand] == scope::element) t.needed[p][operand] = true;
+      }
+    return t;
+  }();
+
+  static constexpr bool has_reduction = facts.has_reduction;
+  static constexpr int num_phases = facts.num_phases;
+  static constexpr scope where(int s) { return facts.where[s]; }
+  static constexpr int phase(int s) { return facts.phase[s]; }
+  static constexpr bool needed(int p, int s) { return facts.needed[p][s]; }
+};
+
+}  // namespace sinter

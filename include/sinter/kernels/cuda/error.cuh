@@ -1,0 +1,32 @@
+// The exception of a failed CUDA call: which call, for which kernel, and CUDA's own words.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace sinter {
+
+class cuda_error : public std::runtime_error {
+ public:
+  cuda_error(const char* call, const char* kernel, cudaError_t code)
+      : std::runtime_error(std::string(call) + " for kernel " + kernel + ": " + cudaGetErrorString(code) + " (" +
+                           cudaGetErrorName(code) + ")"),
+        code_(code) {}
+  cudaError_t code() const noexcept { return code_; }
+
+ private:
+  cudaError_t code_;
+};
+
+namespace cuda::detail {
+
+inline void check(cudaError_t code, const char* call, const char* kernel) {
+  if (code == cudaSuccess) return;
+  (void)cudaGetLastError();  // it is reported now; the next call must not report it again
+  throw cuda_error(call, kernel, code);
+}
+
+}  // namespace cuda::detail
+
+}  // namespace sinter

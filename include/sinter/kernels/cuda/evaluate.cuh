@@ -1,0 +1,397 @@
+// Evaluates the statements of a body in registers: a thread holds a small array per statement (Width neighbours times
+// Items), and every loop over it is unrolled. Statement by statement, so that all loads of a tile are in flight first.
+// Which indices a thread holds, what is reduced and when anything is evaluated is the kernels' matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "sinter/kernels/body.hpp"
+#include "sinter/kernels/cuda/access.hpp"
+#include "sinter/kernels/cuda/memory.cuh"
+
+namespace sinter::cuda::detail {
+
+/// How a thread's values lie in the index space: Width neighbours along Vector, Items such groups along Item.
+/// x, x: pointwise. r, r: a reduction along memory, row values are single. x, r: a reduction across memory, row values
+/// have Width lanes.
+template <loop_var Vector, loop_var Item, int Width, int Items, class Index>
+struct tiling {
+  static constexpr loop_var vector = Vector, item = Item;
+  static constexpr int width = Width, items = Items, size = Width * Items;
+  using index = Index;
+};
+
+/// Where a thread is. Positions past the end are moved to a valid one and not `ok`: loads need no branch, only stores
+/// and reductions look.
+template <class Tiling>
+struct tile {
+  using index = typename Tiling::index;
+  index fixed = 0;  // the variable that items do not walk
+  bool fixed_ok = true;
+  index at[Tiling::items];
+  bool ok[Tiling::items];
+
+  __device__ __forceinline__ index x(int item) const { return Tiling::item == loop_var::x ? at[item] : fixed; }
+  __device__ __forceinline__ index r(int item) const { return Tiling::item == loop_var::r ? at[item] : 0; }
+
+  /// Items at first, first + stride, …; `last` is the last valid position.
+  template <bool Exact>
+  __device__ __forceinline__ void place(index first, index stride, index last) {
+#pragma unroll
+    for (int u = 0; u < Tiling::items; ++u) {
+      const index position = first + static_cast<index>(u) * stride;
+      ok[u] = Exact || position <= last;
+      at[u] = Exact || position <= last ? position : last;
+    }
+  }
+};
+
+struct nothing {};
+template <class T>
+struct held {
+  using type = T;
+};
+template <>
+struct held<void> {
+  using type = nothing;
+};
+
+/// Element values exist per (x, r), or per x in a pointwise body; of others there is one, or one per column.
+template <class Body, class Tiling>
+struct lane_facts {
+  static constexpr int size = Body::size;
+  struct table {
+    int lanes[size + 1]{};
+  };
+  static constexpr table facts = [] {
+    table t{};
+    const auto& body = body_facts<Body>::facts;
+    bool varies[size + 1]{};
+    for (int s = 0; s < size; ++s) {
+      varies[s] = body.info[s].reads_x;
+      for (int k = 0; k < 4; ++k)
+        if (body.info[s].operands[k] >= 0) varies[s] = varies[s] || varies[body.info[s].operands[k]];
+      if constexpr (Tiling::item == loop_var::x)
+        t.lanes[s] = varies[s] ? Tiling::size : 1;
+      else if (body.where[s] == scope::element)
+        t.lanes[s] = Tiling::size;
+      else
+        t.lanes[s] = Tiling::vector == loop_var::x ? Tiling::width : 1;
+    }
+    return t;
+  }();
+  static constexpr int lanes(int s) { return facts.lanes[s]; }
+};
+
+template <int I, class T, int Lanes>
+struct values {
+  T v[Lanes];
+};
+
+/// The registers of a body.
+template <class Body, class Tiling, class Numbers = std::make_index_sequence<Body::size>>
+struct frame;
+template <class... S, class Tiling, std::size_t... I>
+struct frame<body<S...>, Tiling, std::index_sequence<I...>>
+    : values<static_cast<int>(I), typename held<typename statement_facts<S>::value_type>::type,
+             lane_facts<body<S...>, Tiling>::lanes(static_cast<int>(I))>... {
+  using body_type = body<S...>;
+  using tiling = Tiling;
+};
+
+template <int I, class T, int Lanes>
+__device__ __forceinline__ T (&lanes_of(values<I, T, Lanes>& slot))[Lanes] {
+  return slot.v;
+}
+/// Lane l of a statement, as an operand of one with more lanes: an only lane serves all, a column's lane its items.
+template <int I, class T, int Lanes>
+__device__ __forceinline__ T& lane_of(values<I, T, Lanes>& slot, int lane) {
+  return slot.v[lane % Lanes];
+}
+
+/// Statement I of type S, evaluated in all its lanes.
+template <class S>
+struct run_statement {
+  static_assert(sizeof(S) == 0, "kernels: this statement belongs into the body of a matmul");
+};
+
+/// What every statement that touches indices needs to know about its lanes.
+template <int I, class Frame>
+struct lane_shape {
+  using tiling = typename Frame::tiling;
+  static constexpr int lanes = lane_facts<typename Frame::body_type, tiling>::lanes(I);
+  static constexpr int width = lanes < tiling::width ? 1 : tiling::width;
+  static constexpr int items = lanes / width;
+  static constexpr touch touches = access_facts<typename Frame::body_type>::at(tiling::vector, width).touches[I];
+  template <class T, class At>
+  using memory = lanes_at<T, At, tiling::vector, width, width == 1 ? access::irregular : touches.where.kind, touches.where.step>;
+};
+
+/// The value of an index expression in each lane.
+template <class At, int I, class Frame, class Sizes>
+__device__ __forceinline__ std::int64_t index_at(int lane, const tile<typename Frame::tiling>& t, const Sizes& sizes) {
+  using shape = lane_shape<I, Frame>;
+  const int u = lane / shape::width, j = lane % shape::width;
+  return shape::template memory<char, At>::offset(j, t.x(u), t.r(u), sizes);
+}
+
+template <int Slot, class T, class At, int Mask>
+struct run_statement<load<Slot, T, At, Mask>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    auto& out = lanes_of<I>(f);
+    const T* base = static_cast<const T*>(args.pointers[Slot]);
+#pragma unroll
+    for (int u = 0; u < shape::items; ++u) {
+      T raw[shape::width];
+      if constexpr (Mask < 0) {
+        memory::read(raw, base, t.x(u), t.r(u), args.sizes);
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = widen<T>(raw[j]);
+      } else {
+        bool all = true;
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) all = all && lane_of<Mask>(f, u * shape::width + j);
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = compute_t<T>(0);
+        if (all) {
+          memory::read(raw, base, t.x(u), t.r(u), args.sizes);
+#pragma unroll
+          for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = widen<T>(raw[j]);
+        } else if constexpr (shape::width > 1) {
+#pragma unroll
+          for (int j = 0; j < shape::width; ++j)
+            if (lane_of<Mask>(f, u * shape::width + j))
+              out[u * shape::width + j] = widen<T>(base[memory::offset(j, t.x(u), t.r(u), args.sizes)]);
+        }
+      }
+    }
+  }
+};
+
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
+struct run_statement<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    auto& out = lanes_of<I>(f);
+    const T* base = static_cast<const T*>(args.pointers[Slot]);
+    const std::int64_t coef = sinter::detail::resolve(Coef, args.sizes);
+    const std::int64_t bound = sinter::detail::resolve(Bound, args.sizes);
+#pragma unroll
+    for (int u = 0; u < shape::items; ++u) {
+      bool all = true, any = true;
+      if constexpr (Mask >= 0) {
+        any = false;
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) {
+          const bool on = lane_of<Mask>(f, u * shape::width + j);
+          all = all && on;
+          any = any || on;
+        }
+      }
+      // One index for all neighbours, and neighbours in memory: a row of an embedding table.
+      constexpr bool by_rows = shape::width > 1 && shape::touches.where.kind == access::contiguous;
+      if (by_rows && all) {
+        std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, u * shape::width));
+        if (row < 0) row += bound;
+        T raw[shape::width];
+        memory::read(raw, base + row * coef, t.x(u), t.r(u), args.sizes);
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = widen<T>(raw[j]);
+      } else {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) {
+          const int lane = u * shape::width + j;
+          bool on = any;
+          if constexpr (Mask >= 0) on = lane_of<Mask>(f, lane);
+          out[lane] = compute_t<T>(0);
+          if (!on) continue;
+          std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, lane));
+          if (row < 0) row += bound;
+          out[lane] = widen<T>(base[memory::offset(j, t.x(u), t.r(u), args.sizes) + row * coef]);
+        }
+      }
+    }
+  }
+};
+
+template <int Slot, class T>
+struct run_statement<scalar<Slot, T>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args& args, bool) {
+    using C = compute_t<T>;
+    C value;
+    if constexpr (std::is_floating_point_v<C>)
+      value = static_cast<C>(args.scalars[Slot].d);
+    else
+      value = static_cast<C>(args.scalars[Slot].i);
+    for (auto& v : lanes_of<I>(f)) v = value;
+  }
+};
+
+template <class T, long Bits>
+struct run_statement<constant<T, Bits>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
+    using C = compute_t<T>;
+    C value;
+    if constexpr (std::is_floating_point_v<C>)
+      value = static_cast<C>(__builtin_bit_cast(double, Bits));
+    else
+      value = static_cast<C>(Bits);
+    for (auto& v : lanes_of<I>(f)) v = value;
+  }
+};
+
+template <class At>
+struct run_statement<index_value<At>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool) {
+    auto& out = lanes_of<I>(f);
+#pragma unroll
+    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) out[l] = index_at<At, I, Frame>(l, t, args.sizes);
+  }
+};
+
+template <class At, long Low, long High>
+struct run_statement<inside<At, Low, High>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool) {
+    auto& out = lanes_of<I>(f);
+    const std::int64_t low = sinter::detail::resolve(Low, args.sizes), high = sinter::detail::resolve(High, args.sizes);
+#pragma unroll
+    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) {
+      const std::int64_t value = index_at<At, I, Frame>(l, t, args.sizes);
+      out[l] = low <= value && value < high;
+    }
+  }
+};
+
+template <class Op, class T, class Result, int A, int B, int C>
+struct run_statement<compute<Op, T, Result, A, B, C>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
+    auto& out = lanes_of<I>(f);
+#pragma unroll
+    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) {
+      using R = compute_t<Result>;
+      if constexpr (C >= 0)
+        out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l), lane_of<C>(f, l)));
+      else if constexpr (B >= 0)
+        out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l)));
+      else
+        out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l)));
+    }
+  }
+};
+
+template <class From, class To, int A>
+struct run_statement<cast_to<From, To, A>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
+    auto& out = lanes_of<I>(f);
+#pragma unroll
+    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l)
+      out[l] = widen<To>(narrow<To>(convert<To, From>(lane_of<A>(f, l))));
+  }
+};
+
+template <class From, class To, int A>
+struct run_statement<widen_to<From, To, A>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
+    auto& out = lanes_of<I>(f);
+#pragma unroll
+    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) out[l] = convert<To, From>(lane_of<A>(f, l));
+  }
+};
+
+template <int Slot, class T, int A, class At, int Mask>
+struct run_statement<store<Slot, T, A, At, Mask>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                             bool row_writer) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    constexpr bool per_row =
+        Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
+    T* base = static_cast<T*>(args.pointers[Slot]);
+#pragma unroll
+    for (int u = 0; u < shape::items; ++u) {
+      if (per_row ? !row_writer : !(t.ok[u] && t.fixed_ok)) continue;
+      T raw[shape::width];
+      bool all = true;
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) {
+        raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
+        if constexpr (Mask >= 0) all = all && lane_of<Mask>(f, u * shape::width + j);
+      }
+      if (all) {
+        memory::write(base, raw, t.x(u), t.r(u), args.sizes);
+      } else if constexpr (Mask >= 0 && shape::width > 1) {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j)
+          if (lane_of<Mask>(f, u * shape::width + j)) base[memory::offset(j, t.x(u), t.r(u), args.sizes)] = raw[j];
+      }
+    }
+  }
+};
+
+/// Reductions accumulate in the kernel.
+template <class Op, class T, class Result, int A>
+struct run_statement<reduce<Op, T, Result, A>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame&, const tile<typename Frame::tiling>&, const Args&, bool) {}
+};
+
+/// Loads that depend on nothing go first, as long as their lanes are few enough to wait in registers.
+template <class Which, class Frame>
+struct evaluation_order {
+  using B = typename Frame::body_type;
+  static constexpr bool is_early(int s) {
+    const auto& info = body_facts<B>::facts.info[s];
+    return info.kind == statement_kind::source && info.operands[0] < 0 && info.operands[1] < 0;
+  }
+  static constexpr bool hoist = [] {
+    int waiting = 0;
+    for (int s = 0; s < B::size; ++s)
+      if (Which::select(s) && is_early(s)) waiting += lane_facts<B, typename Frame::tiling>::lanes(s);
+    return waiting <= 64;
+  }();
+};
+/// The turn in which statement I runs; 0: not at all.
+template <class Which, class Frame, std::size_t I>
+inline constexpr int turn = !Which::select(static_cast<int>(I))                                       ? 0
+                            : evaluation_order<Which, Frame>::hoist &&
+                                    evaluation_order<Which, Frame>::is_early(static_cast<int>(I)) ? 1
+                                                                                                  : 2;
+
+template <bool Wanted, int I, class S, class Frame, class Args>
+__device__ __forceinline__ void run_if(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool row_writer) {
+  if constexpr (Wanted) run_statement<S>::template run<I>(f, t, args, row_writer);
+}
+
+template <class Which, class Frame, class Args, class... S, std::size_t... I>
+__device__ __forceinline__ void evaluate_statements(body<S...>, std::index_sequence<I...>, Frame& f,
+                                                    const tile<typename Frame::tiling>& t, const Args& args,
+                                                    bool row_writer) {
+  (run_if<turn<Which, Frame, I> == 1, static_cast<int>(I), S>(f, t, args, row_writer), ...);
+  (run_if<turn<Which, Frame, I> == 2, static_cast<int>(I), S>(f, t, args, row_writer), ...);
+}
+
+/// Evaluates the statements that Which::select(s) names, in order. Row values are stored where `row_writer`.
+template <class Which, class Frame, class Args>
+__device__ __forceinline__ void evaluate(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                         bool row_writer = false) {
+  using B = typename Frame::body_type;
+  evaluate_statements<Which>(B{}, std::make_index_sequence<B::size>{}, f, t, args, row_writer);
+}
+
+}  // namespace sinter::cuda::detail

@@ -1,0 +1,217 @@
+// Brings the tiles of one operand from global into shared memory: plain aligned operands by asynchronous copies, all
+// others through registers, where the prologue is evaluated; loads of a later tile are issued before the multiplication
+// of the current one and used after it.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "sinter/kernels/cuda/matmul_prologue.cuh"
+#include "sinter/kernels/cuda/mma.cuh"
+
+namespace sinter::cuda::mm {
+
+/// What the launch found out about an operand.
+template <class Body>
+struct operand_accesses {
+  struct nothing {};
+  chunk_accesses<Body> tile;
+  std::conditional_t<prologue_facts<Body>::has_rows, chunk_accesses<Body>, nothing> rows;
+};
+
+template <class Body, class Mainloop, int Extent, int Threads>
+struct operand_stream {
+  using facts = prologue_facts<Body>;
+  using layout = typename Mainloop::template layout<Extent, facts::along>;
+  using element = typename layout::element;
+  using row_values = typename facts::row_values;
+  static constexpr loop_var along = facts::along;
+  static constexpr int width = layout::width;
+  static constexpr int chunks = layout::lines * layout::chunks / Threads;  // per thread
+  static constexpr int num_memory = memory_facts<Body>::size;
+  static constexpr bool may_copy = Mainloop::asynchronous && is_plain<Body>;
+  static constexpr bool may_be_irregular = !memory_facts<Body>::template always_regular<along>;
+  static constexpr int row_bytes = facts::has_rows ? Extent * static_cast<int>(sizeof(row_values)) : 0;
+  static_assert(chunks * Threads == layout::lines * layout::chunks, "matmul tile: all threads load alike");
+  using walk = chunk<Body, width, along>;
+
+  std::int64_t first_x, extent;                                 // x of the tile's first position; positions that exist
+  std::int64_t offsets[chunks][num_memory > 0 ? num_memory : 1];  // x's share of every offset: constant over k
+  typename walk::fetched raw[chunks];
+
+  /// Turns to the tile whose first position is i of `positions`, in this batch.
+  template <class Args>
+  __device__ __forceinline__ void begin(const Args& args, std::int64_t batch, std::int64_t i, std::int64_t positions) {
+    first_x = batch * positions + i;
+    extent = positions - i;
+#pragma unroll
+    for (int c = 0; c < chunks; ++c) hoist(args, c, Body{});
+  }
+
+  /// The row statistics of the tile; the block synchronises afterwards.
+  template <class Args>
+  __device__ __forceinline__ void compute_rows(row_values* rows, const Args& args, const operand_accesses<Body>& accesses,
+                                               std::int64_t k_extent) const {
+    if constexpr (facts::has_rows) {
+      for (int i = static_cast<int>(threadIdx.x) / 32; i < Extent; i += Threads / 32) {
+        if (i >= extent) break;
+        row_values kept;
+        if (memory_facts<Body>::template always_regular<loop_var::r> || accesses.rows.regular)
+          row_statistics<Body, width>::of_row(kept, args, accesses.rows.at, first_x + i, k_extent);
+        else
+          row_statistics<Body, 1>::of_row(kept, args, accesses.rows.at, first_x + i, k_extent);
+        if (threadIdx.x % 32 == 0) rows[i] = kept;
+      }
+    }
+  }
+
+  /// Issues the loads of the tile that begins at k.
+  template <class Args>
+  __device__ __forceinline__ void start(element* tile, const Args& args, const operand_accesses<Body>& accesses,
+                                        std::int64_t k, std::int64_t k_extent) {
+    if constexpr (may_copy) {
+      if (accesses.tile.at[0].kind == chunk_kind::vector) return copy(tile, args, k, k_extent, Body{});
+    }
+    if (!may_be_irregular || accesses.tile.regular) {
+#pragma unroll
+      for (int c = 0; c < chunks; ++c)
+        walk::template fetch<typename facts::on_tile>(raw[c], chunk_place<Args>(c, args, accesses, k, k_extent));
+    }
+  }
+
+  /// Evaluates what was fetched and stores it into the tile. Elements that do not exist are zero.
+  template <class Args>
+  __device__ __forceinline__ void finish(element* tile, const row_values* rows, const Args& args,
+                                         const operand_accesses<Body>& accesses, std::int64_t k, std::int64_t k_extent) {
+    if constexpr (may_copy) {
+      if (accesses.tile.at[0].kind == chunk_kind::vector) return;
+    }
+    if (!may_be_irregular || accesses.tile.regular) {
+#pragma unroll
+      for (int c = 0; c < chunks; ++c) {
+        const auto at = chunk_place<Args>(c, args, accesses, k, k_extent);
+        typename walk::values v;
+        read_rows(v, rows, along == loop_var::r ? line(c) : chunk_in_line(c) * width, at.valid, facts_indices{});
+        walk::template evaluate<typename facts::on_tile>(v, raw[c], at, 0);
+        element values[width];
+#pragma unroll
+        for (int e = 0; e < width; ++e)
+          values[e] = e < at.valid ? layout::convert(lane<Body::size - 1>(v, e)) : element{};
+        layout::store(tile, line(c), chunk_in_line(c), values);
+      }
+    } else if constexpr (may_be_irregular) {
+      using single = chunk<Body, 1, along>;
+#pragma unroll 1
+      for (int n = 0; n < chunks * width; ++n) {
+        const int c = n / width, e = n % width;
+        const auto whole = position(c, k, k_extent);
+        const place<Args> at{args, nullptr, whole.x + (along == loop_var::x ? e : 0), whole.r + (along == loop_var::r ? e : 0),
+                             e < whole.valid ? 1 : 0};
+        element value{};
+        if (at.valid > 0) {
+          typename single::values v;
+          read_rows(v, rows, along == loop_var::r ? line(c) : chunk_in_line(c) * width + e, 1, facts_indices{});
+          single::template fetch_and_evaluate<typename facts::on_tile>(v, at);
+          value = layout::convert(lane<Body::size - 1>(v, 0));
+        }
+        layout::store(tile, line(c), chunk_in_line(c), e, value);
+      }
+    }
+  }
+
+ private:
+  using facts_indices = std::make_index_sequence<Body::size>;
+
+  static __device__ __forceinline__ int line(int c) {
+    return (static_cast<int>(threadIdx.x) + c * Threads) / layout::chunks;
+  }
+  static __device__ __forceinline__ int chunk_in_line(int c) {
+    return (static_cast<int>(threadIdx.x) + c * Threads) % layout::chunks;
+  }
+
+  struct chunk_position {
+    std::int64_t x, r;
+    int valid;
+  };
+  __device__ __forceinline__ chunk_position position(int c, std::int64_t k, std::int64_t k_extent) const {
+    const int i = along == loop_var::r ? line(c) : chunk_in_line(c) * width;
+    const std::int64_t r = k + (along == loop_var::r ? chunk_in_line(c) * width : line(c));
+    const std::int64_t left = along == loop_var::r ? k_extent - r : extent - i;
+    const bool exists = along == loop_var::r ? i < extent : r < k_extent;
+    return {first_x + i, r, !exists || left <= 0 ? 0 : left < width ? static_cast<int>(left) : width};
+  }
+
+  /// A place whose offsets are half known.
+  template <class Args>
+  struct hoisted_place {
+    const Args& args;
+    const chunk_access* accesses;
+    std::int64_t x, r;
+    int valid;
+    const std::int64_t* x_parts;
+    template <int Memory, class At>
+    __device__ __forceinline__ std::int64_t offset() const {
+      return x_parts[Memory] + offset_part<At>::template of<loop_var::r>(r, args.sizes);
+    }
+  };
+  template <class Args>
+  __device__ __forceinline__ hoisted_place<Args> chunk_place(int c, const Args& args,
+                                                             const operand_accesses<Body>& accesses, std::int64_t k,
+                                                             std::int64_t k_extent) const {
+    const chunk_position p = position(c, k, k_extent);
+    return {args, accesses.tile.at, p.x, p.r, p.valid, offsets[c]};
+  }
+
+  template <class S>
+  struct index_of;
+  template <int Slot, class T, class At, int Mask>
+  struct index_of<load<Slot, T, At, Mask>> {
+    using type = At;
+  };
+  template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
+  struct index_of<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
+    using type = At;
+  };
+  template <class Args, class... S>
+  __device__ __forceinline__ void hoist(const Args& args, int c, body<S...>) {
+    [[maybe_unused]] const std::int64_t x = first_x + (along == loop_var::r ? line(c) : chunk_in_line(c) * width);
+    [[maybe_unused]] int n = 0;
+    (hoist_one<S>(args, c, x, n), ...);
+  }
+  template <class S, class Args>
+  __device__ __forceinline__ void hoist_one(const Args& args, int c, std::int64_t x, int& n) {
+    if constexpr (statement_detail::memory_of<S>::touches)
+      offsets[c][n++] = offset_part<typename index_of<S>::type>::template of<loop_var::x>(x, args.sizes);
+  }
+
+  template <class Args, int Slot, class T, class At>
+  __device__ __forceinline__ void copy(element* tile, const Args& args, std::int64_t k, std::int64_t k_extent,
+                                       body<load<Slot, T, At>, yield_value<T, 0>>) const {
+    const T* base = static_cast<const T*>(args.pointers[Slot]);
+#pragma unroll
+    for (int c = 0; c < chunks; ++c) {
+      const chunk_position p = position(c, k, k_extent);
+      const std::int64_t offset = offsets[c][0] + offset_part<At>::template of<loop_var::r>(p.r, args.sizes);
+      copy_async(tile + layout::index(line(c), chunk_in_line(c)), base + (p.valid > 0 ? offset : 0),
+                 p.valid * static_cast<int>(sizeof(T)));
+    }
+  }
+
+  template <class Values, std::size_t... I>
+  static __device__ __forceinline__ void read_rows(Values& v, const row_values* rows, int first, int valid,
+                                                   std::index_sequence<I...>) {
+    (read_row<static_cast<int>(I)>(v, rows, first, valid), ...);
+  }
+  template <int I, class Values>
+  static __device__ __forceinline__ void read_row(Values& v, const row_values* rows, int first, int valid) {
+    if constexpr (facts::facts.kept[I]) {
+      auto& out = values_of<I>(v);
+#pragma unroll
+      for (int e = 0; e < static_cast<int>(sizeof(out) / sizeof(out[0])); ++e)
+        if (e < valid) out[e] = lane<I>(rows[first + e], 0);
+    }
+  }
+};
+
+}  // namespace sinter::cuda::mm

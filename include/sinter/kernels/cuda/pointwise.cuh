@@ -1,0 +1,51 @@
+// The pointwise kernel: one loop over x, a tile of Items groups of Width neighbours per thread.
+// Launch geometry and the choice among variants are in pointwise_launch.cuh.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/kernels/cuda/evaluate.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+/// The shape of a pointwise kernel's tile.
+template <class Body, int Width>
+struct pointwise_shape {
+  static constexpr int threads = Width > 1 ? 128 : 256;
+  /// At least four 16-byte loads of a thread are in flight; more inputs need fewer items for that.
+  static constexpr int items = [] {
+    const auto facts = access_facts<Body>::at(loop_var::x, Width);
+    int loads = 0;
+    for (int s = 0; s < Body::size; ++s) {
+      const auto& now = facts.touches[s];
+      if (now.bytes == 0 || body_facts<Body>::facts.info[s].kind != statement_kind::source) continue;
+      if (now.where.kind == access::contiguous) loads += now.bytes * Width > 16 ? now.bytes * Width / 16 : 1;
+      if (now.where.kind == access::strided || now.where.kind == access::irregular) loads += Width;
+    }
+    return loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
+  }();
+};
+
+struct every_statement {
+  static constexpr bool select(int) { return true; }
+};
+
+}  // namespace detail
+
+/// Body over numel elements. Requires: access_facts<Body>::fits<Width, loop_var::x>(args); numel fits Index.
+template <class Body, int Width, class Index, class Args>
+__global__ void __launch_bounds__(detail::pointwise_shape<Body, Width>::threads) pointwise(const Args args) {
+  using shape = detail::pointwise_shape<Body, Width>;
+  using tiling = detail::tiling<loop_var::x, loop_var::x, Width, shape::items, Index>;
+  static_assert(!body_facts<Body>::has_reduction, "pointwise: the body reduces; use reduction");
+
+  detail::tile<tiling> tile;
+  const Index block = static_cast<Index>(blockIdx.x) * (shape::threads * tiling::size);
+  tile.template place<false>(block + static_cast<Index>(threadIdx.x) * Width, shape::threads * Width,
+                             static_cast<Index>(args.numel) - Width);
+  detail::frame<Body, tiling> frame;
+  detail::evaluate<detail::every_statement>(frame, tile, args);
+}
+
+}  // namespace sinter::cuda

@@ -1,0 +1,46 @@
+// Launches a pointwise body: 16-byte accesses where extents, strides and pointers allow it, element by element
+// otherwise, 64-bit indices past 2^31 elements.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/pointwise.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+template <int Width, class Index, class... S, class Args>
+void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using shape = pointwise_shape<body<S...>, Width>;
+  constexpr std::int64_t tile = static_cast<std::int64_t>(shape::threads) * shape::items * Width;
+  const auto grid = dim3(static_cast<unsigned>((args.numel + tile - 1) / tile));
+  launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(shape::threads), stream, name, args);
+}
+
+}  // namespace detail
+
+/// Runs Body for every x in [0, numel). `name` is the kernel's, for errors. A static extent (StaticNumel >= 0) saves the
+/// user the compilation of variants that cannot be needed.
+template <class Body, long StaticNumel = -1, class Args>
+void pointwise(const Args& args, cudaStream_t stream, const char* name) {
+  constexpr int width = detail::access_facts<Body>::vector_width(loop_var::x, StaticNumel);
+  if (args.numel <= 0) return;
+  // The tile's last position may lie past numel, and must not wrap.
+  constexpr std::int64_t narrow_limit = (std::int64_t(1) << 31) - (1 << 16);
+  if constexpr (StaticNumel < narrow_limit) {
+    if (args.numel < narrow_limit) {
+      if constexpr (width > 1) {
+        if (detail::access_facts<Body>::template fits<width, loop_var::x>(args))
+          return detail::launch_pointwise<width, int>(Body{}, args, stream, name);
+      }
+      return detail::launch_pointwise<1, int>(Body{}, args, stream, name);
+    }
+  }
+  if constexpr (StaticNumel < 0 || StaticNumel >= narrow_limit)
+    detail::launch_pointwise<1, std::int64_t>(Body{}, args, stream, name);
+}
+
+}  // namespace sinter::cuda

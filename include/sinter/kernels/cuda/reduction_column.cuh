@@ -1,0 +1,183 @@
+// Reductions across memory (orientation column): the threads of a warp run along x, the threads of a column divide r
+// among them and combine through shared memory. Every phase walks r again; a body of one phase may split a long column
+// over blocks, the last of which combines.
+// Launching, and the choice among variants, is reduction_launch.cuh's matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/combine.cuh"
+#include "sinter/kernels/cuda/reduction.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+inline constexpr int column_block = 256;
+
+/// The states of a block's columns: [lane of the vector][thread].
+template <class State>
+struct column_states {
+  State* at;
+  __device__ __forceinline__ State& of(int lane, int thread) const { return at[lane * column_block + thread]; }
+};
+
+/// The threads of a column, `along` apart, combine their states: those of the first one count afterwards.
+template <class Fold, int Width>
+__device__ __forceinline__ void combine_column(typename Fold::state (&states)[Width], int along, unsigned char* storage) {
+  const column_states<typename Fold::state> shared{reinterpret_cast<typename Fold::state*>(storage)};
+  const int thread = static_cast<int>(threadIdx.x), deep = column_block / along, y = thread / along;
+#pragma unroll
+  for (int j = 0; j < Width; ++j) shared.of(j, thread) = states[j];
+  for (int half = deep / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (y < half) {
+#pragma unroll
+      for (int j = 0; j < Width; ++j)
+        shared.of(j, thread) = Fold::combine(shared.of(j, thread), shared.of(j, thread + half * along));
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Width; ++j) states[j] = shared.of(j, thread % along);
+  __syncthreads();  // the next reduction uses the same storage
+}
+
+template <bool Wanted, int I, class S, int Width, class Accumulators>
+__device__ __forceinline__ void combine_column_of(Accumulators& acc, int along, unsigned char* storage) {
+  if constexpr (Wanted) combine_column<reduction_of<S>, Width>(lanes_of<I>(acc), along, storage);
+}
+template <bool Wanted, int I, class S, int Width, class Accumulators, class Frame>
+__device__ __forceinline__ void finish_column_of(Accumulators& acc, Frame& f) {
+  if constexpr (Wanted) {
+#pragma unroll
+    for (int j = 0; j < Width; ++j) lanes_of<I>(f)[j] = reduction_of<S>::finish(lanes_of<I>(acc)[j]);
+  }
+}
+template <bool Wanted, int I, class S, int Width, class Body, class Accumulators>
+__device__ __forceinline__ void publish_column(Accumulators& acc, const split_part& part, std::int64_t numel,
+                                               std::int64_t x, int split) {
+  if constexpr (Wanted) {
+    auto* states = reinterpret_cast<typename reduction_of<S>::state*>(
+        static_cast<unsigned char*>(part.workspace) + sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
+#pragma unroll
+    for (int j = 0; j < Width; ++j) states[split * numel + x + j] = lanes_of<I>(acc)[j];
+  }
+}
+template <bool Wanted, int I, class S, int Width, class Body, class Accumulators>
+__device__ __forceinline__ void collect_column(Accumulators& acc, const split_part& part, std::int64_t numel,
+                                               std::int64_t x, int along) {
+  if constexpr (Wanted) {
+    using fold = reduction_of<S>;
+    const auto* states = reinterpret_cast<const typename fold::state*>(
+        static_cast<const unsigned char*>(part.workspace) +
+        sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
+    auto& mine = lanes_of<I>(acc);
+#pragma unroll
+    for (int j = 0; j < Width; ++j) mine[j] = fold::init();
+    for (int k = static_cast<int>(threadIdx.x) / along; k < part.splits; k += column_block / along) {
+#pragma unroll
+      for (int j = 0; j < Width; ++j) mine[j] = fold::combine(mine[j], read_shared_by_blocks(states + k * numel + x + j));
+    }
+  }
+}
+
+/// Leaves the states of the block's columns in the workspace; true in the block that comes last, which collects all.
+template <int Width, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ bool last_of_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                                const split_part& part, std::int64_t numel, std::int64_t x, bool writer,
+                                                int along) {
+  using B = body<S...>;
+  __shared__ bool last;
+  if (writer) {
+    (publish_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, blockIdx.y), ...);
+    __threadfence();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const unsigned before = atomicAdd(static_cast<unsigned*>(part.workspace) + blockIdx.x, 1u);
+    last = before + 1 == static_cast<unsigned>(part.splits);
+    __threadfence();
+  }
+  __syncthreads();
+  if (!last) return false;
+  (collect_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, along), ...);
+  return true;
+}
+
+template <int P, int Width, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void combine_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc, int along,
+                                                unsigned char* storage) {
+  (combine_column_of<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Width>(acc, along, storage),
+   ...);
+}
+template <int P, int Width, class Accumulators, class Frame, class... S, std::size_t... I>
+__device__ __forceinline__ void finish_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc, Frame& f) {
+  (finish_column_of<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Width>(acc, f), ...);
+}
+
+/// Phase P; false when another block goes on.
+template <class Body, class Tiling, int P, class Frame, class Args>
+__device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Args& args, const split_part& part,
+                                             bool writer, int along, unsigned char* storage) {
+  using numbers = std::make_index_sequence<Body::size>;
+  using index = typename Tiling::index;
+  constexpr int width = Tiling::width;
+  constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
+  constexpr bool tail = P == body_facts<Body>::num_phases;
+  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || blockIdx.y == 0));
+  if constexpr (!tail) {
+    accumulators<Body, width> acc;
+    start<P, width>(Body{}, numbers{}, acc);
+    std::int64_t first = 0, end = args.rnumel;
+    if constexpr (can_split) {
+      first = static_cast<std::int64_t>(blockIdx.y) * part.length;
+      end = first + part.length < end ? first + part.length : end;
+    }
+    const index stride = static_cast<index>(column_block / along);
+    const index mine = static_cast<index>(static_cast<int>(threadIdx.x) / along);
+    for (index r = static_cast<index>(first); r < static_cast<index>(end); r += stride * Tiling::items) {
+      t.template place<false>(r + mine, stride, static_cast<index>(end) - 1);
+      evaluate<elements_of_phase<Body, P, false>>(f, t, args);
+      step<P, width>(Body{}, numbers{}, acc, f, t);
+    }
+    combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
+    if constexpr (can_split) {
+      if (part.splits > 1) {
+        if (!last_of_columns<width>(Body{}, numbers{}, acc, part, args.numel, t.fixed, writer, along)) return false;
+        combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
+      }
+    }
+    finish_columns<P, width>(Body{}, numbers{}, acc, f);
+  }
+  return true;
+}
+template <class Body, class Tiling, class Frame, class Args, std::size_t... P>
+__device__ __forceinline__ void column_phases(std::index_sequence<P...>, Frame& f, tile<Tiling>& t, const Args& args,
+                                              const split_part& part, bool writer, int along, unsigned char* storage) {
+  (column_phase<Body, Tiling, static_cast<int>(P)>(f, t, args, part, writer, along, storage) && ...);
+}
+
+}  // namespace detail
+
+/// Each block: `along` (a power of two, 32 at most) times Width columns; blockIdx.y is the part of split columns.
+template <class Body, int Width, int Items, class Index, class Args>
+__global__ void __launch_bounds__(detail::column_block)
+    reduction_column(const Args args, const split_part part, const int along) {
+  using tiling = detail::tiling<loop_var::x, loop_var::r, Width, Items, Index>;
+  alignas(16) __shared__ unsigned char storage[detail::column_block * Width * detail::largest_state<Body>];
+
+  const std::int64_t x =
+      (static_cast<std::int64_t>(blockIdx.x) * along + static_cast<int>(threadIdx.x) % along) * Width;
+  const bool x_ok = x <= args.numel - Width;
+  detail::tile<tiling> tile;
+  tile.fixed = static_cast<Index>(x_ok ? x : args.numel - Width);
+  tile.fixed_ok = x_ok;
+
+  detail::frame<Body, tiling> frame;
+  detail::column_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
+                                      part, x_ok && static_cast<int>(threadIdx.x) < along, along, storage);
+}
+
+}  // namespace sinter::cuda

@@ -1,0 +1,133 @@
+// Launches a reduction body: chooses the kernel (persistent, looped or split along memory; columns across memory), its
+// shape, and the element-by-element variant where extents, strides or pointers do not allow wide accesses.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/reduction.cuh"
+#include "sinter/kernels/cuda/reduction_column.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+/// The part for each block, and the counters at zero for a split reduction. The memset can be captured into a graph.
+inline split_part make_part(std::int64_t rnumel, std::int64_t splits, std::int64_t granule, void* workspace,
+                            std::int64_t counters, cudaStream_t stream, const char* name) {
+  if (splits <= 1) return {nullptr, rnumel, 1};
+  check(cudaMemsetAsync(workspace, 0, static_cast<std::size_t>(counters) * 4, stream), "cudaMemsetAsync", name);
+  return {workspace, sinter::detail::round_up((rnumel + splits - 1) / splits, granule), static_cast<int>(splits)};
+}
+
+/// Blocks beyond the first grid dimension go to the third, rounded up: kernels check their row.
+inline dim3 grid_of(std::int64_t blocks, std::int64_t splits) {
+  constexpr std::int64_t most = 0x7fffffff;
+  const std::int64_t z = (blocks + most - 1) / most;
+  return dim3(static_cast<unsigned>((blocks + z - 1) / z), static_cast<unsigned>(splits), static_cast<unsigned>(z));
+}
+
+template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... S, class Args>
+void launch_persistent(body<S...>, const Args& args, const row_shape& shape, cudaStream_t stream, const char* name) {
+  launch(&reduction_persistent<body<S...>, Width, Items, Threads, MaxBlock, Exact, Args>,
+         dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
+         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args);
+}
+
+template <int Width, int Items, int MaxBlock, class Index, class... S, class Args>
+void launch_looped(body<S...>, const Args& args, std::int64_t splits, void* workspace, cudaStream_t stream,
+                   const char* name) {
+  const split_part part = make_part(args.rnumel, splits, 256, workspace, args.numel, stream, name);
+  row_shape shape = loop_shape(args.rnumel, Width, Items, MaxBlock);
+  if (splits > 1) shape = {false, MaxBlock, 1, Items};
+  launch(&reduction_looped<body<S...>, Width, Items, MaxBlock, Index, Args>,
+         grid_of((args.numel + shape.rows - 1) / shape.rows, splits),
+         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part);
+}
+
+template <int Width, class Index, class... S, class Args>
+void launch_column(body<S...>, const Args& args, std::int64_t splits, void* workspace, cudaStream_t stream,
+                   const char* name) {
+  constexpr int loads = phase_facts<body<S...>>::loads(loop_var::x, Width);
+  constexpr int items = Width == 1 ? (loads > 2 ? 4 : 8) : loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
+  const std::int64_t groups = args.numel / Width;
+  const int along = threads_for(groups < 32 ? groups : 32);
+  const std::int64_t tiles = (groups + along - 1) / along;
+  const split_part part = make_part(args.rnumel, splits, 1, workspace, tiles, stream, name);
+  launch(&reduction_column<body<S...>, Width, items, Index, Args>,
+         dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(splits)), dim3(column_block), stream, name, args, part,
+         along);
+}
+
+/// Columns that one thread takes: as wide as accesses allow, as long as a block's states fit its shared memory.
+template <class Body>
+constexpr int column_width(long static_numel) {
+  int width = access_facts<Body>::vector_width(loop_var::x, static_numel);
+  while (width > 1 && width * column_block * largest_state<Body> > 32768) width /= 2;
+  return width;
+}
+
+template <class Body, long StaticRnumel, class Args>
+void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+  using phases = phase_facts<Body>;
+  constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
+  constexpr int kept = phases::kept_words;
+  constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
+  const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
+  const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
+                    access_facts<Body>::template fits<width, loop_var::r>(args);
+  if constexpr (StaticRnumel >= 0) {
+    constexpr row_shape shape = choose_row(StaticRnumel, width, kept, can_split);
+    if (fits) {
+      if constexpr (shape.persistent) {
+        constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticRnumel;
+        return launch_persistent<width, shape.items, shape.threads, shape.block(), exact>(Body{}, args, shape, stream, name);
+      } else if constexpr (StaticRnumel < narrow_limit) {
+        return launch_looped<width, shape.items, shape.threads, int>(Body{}, args, splits, workspace, stream, name);
+      }
+    }
+  } else {
+    constexpr row_shape looped = choose_row(narrow_limit, width, kept, can_split);
+    if (fits) {
+      // One phase gains nothing from holding the row.
+      if constexpr (kept > 0) {
+        if (args.rnumel > 0 && args.rnumel <= dynamic_limit(width, kept)) {
+          constexpr int items = dynamic_items(width, kept);
+          return launch_persistent<width, items, 0, 1024, false>(Body{}, args, row_of(args.rnumel / width, items), stream, name);
+        }
+      }
+      if constexpr (width > 1)
+        return launch_looped<width, looped.items, looped.threads, int>(Body{}, args, splits, workspace, stream, name);
+    }
+  }
+  launch_looped<1, 4, can_split ? 256 : 512, std::int64_t>(Body{}, args, splits, workspace, stream, name);
+}
+
+template <class Body, long StaticNumel, class Args>
+void reduce_columns(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+  constexpr int width = column_width<Body>(StaticNumel);
+  constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
+  const std::int64_t splits = can_split ? num_splits(orientation::column, args.numel, args.rnumel) : 1;
+  if (args.numel < narrow_limit && args.rnumel < narrow_limit && access_facts<Body>::template fits<width, loop_var::x>(args))
+    return launch_column<width, int>(Body{}, args, splits, workspace, stream, name);
+  launch_column<1, std::int64_t>(Body{}, args, splits, workspace, stream, name);
+}
+
+}  // namespace detail
+
+/// Runs a body with reductions for every x in [0, numel). O says along which index its loads are contiguous.
+/// `workspace`: reduction_workspace_bytes<Body, O>(numel, rnumel) bytes, 16-byte aligned, of any content (null if 0); its
+/// counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors. Static extents
+/// (>= 0; they must be the ones in args) save the user the compilation of variants that cannot be needed.
+template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
+void reduction(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+  static_assert(body_facts<Body>::has_reduction, "reduction: the body reduces nothing; use pointwise");
+  if (args.numel <= 0) return;
+  if constexpr (O == orientation::row)
+    detail::reduce_rows<Body, StaticRnumel>(args, workspace, stream, name);
+  else
+    detail::reduce_columns<Body, StaticNumel>(args, workspace, stream, name);
+}
+
+}  // namespace sinter::cuda

@@ -1,0 +1,131 @@
+// Loops over the lanes of a block, written so that both compilers make vector code of them: over values (for_lanes), and
+// over the memory that an index expression walks (for_runs).
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "sinter/kernels/host/layout.hpp"
+
+namespace sinter::cpu::detail {
+
+/// g++ at -O2 vectorises only loops of a constant trip count, and wants to be told that lanes do not alias; clang
+/// unrolls such loops instead, but checks for overlap by itself.
+template <class F>
+[[gnu::always_inline]] inline void for_lanes(int count, F f) {
+  int i = 0;
+#ifndef __clang__
+  constexpr int stride = 32;
+  for (; i + stride <= count; i += stride) {
+#pragma GCC ivdep
+    for (int j = 0; j < stride; ++j) f(i + j);
+  }
+#endif
+  for (; i < count; ++i) f(i);
+}
+
+/// A constant that is also a type: for_runs hands over the step as one where it can.
+template <long Step>
+using fixed_step = std::integral_constant<std::int64_t, Step>;
+
+/// One term of an index expression on its way along the lane variable: `left` more lanes until it does something else.
+struct term_walk {
+  std::int64_t value, left, div, mod, coef;
+
+  void start(std::int64_t i) {
+    value = div == 1 ? i : i / div;
+    left = div == 1 ? INT64_MAX : div - (i - value * div);
+    if (mod == 0) return;
+    value %= mod;
+    if (div == 1) left = mod - value;
+  }
+  void advance(std::int64_t count) {
+    if (div == 1) value += count;
+    if (left == INT64_MAX) return;
+    left -= count;
+    if (left > 0) return;
+    left = div == 1 ? mod : div;
+    if (div != 1) ++value;
+    if (value == mod) value = 0;
+  }
+};
+
+template <class At>
+struct walk_of;
+template <long Offset, class... Terms>
+struct walk_of<at<Offset, Terms...>> {
+  static constexpr int size = sizeof...(Terms);
+
+  /// Calls f(first lane, count, offset, step) for runs of lanes over which the offset is offset + k * step.
+  template <loop_var V, class Sizes, class F>
+  static void run(std::int64_t x, std::int64_t r, int count, const Sizes& sizes, F f) {
+    std::int64_t base = resolve(Offset, sizes), step = 0;
+    term_walk walks[size + 1];
+    int used = 0;
+    (
+        [&] {
+          using t = term_facts<Terms>;
+          if constexpr (t::variable != V) {
+            base += t::value(V == loop_var::x ? r : x, sizes);
+          } else {
+            term_walk& w = walks[used++];
+            w.div = resolve(t::div, sizes);
+            w.mod = resolve(t::mod, sizes);
+            w.coef = resolve(t::coef, sizes);
+            w.start(V == loop_var::x ? x : r);
+            if (w.div == 1) step += w.coef;
+          }
+        }(),
+        ...);
+    for (int first = 0; first < count;) {
+      std::int64_t length = count - first, offset = base;
+      for (int k = 0; k < used; ++k) {
+        offset += walks[k].value * walks[k].coef;
+        if (walks[k].left < length) length = walks[k].left;
+      }
+      f(first, static_cast<int>(length), offset, step);
+      first += static_cast<int>(length);
+      for (int k = 0; k < used; ++k) walks[k].advance(length);
+    }
+  }
+};
+
+/// Runs of `count` lanes of V from (x, r): f(first lane, count, offset, step), step a fixed_step where it is known.
+template <class At, loop_var V, int Lanes, bool Aligned, class Sizes, class F>
+[[gnu::always_inline]] inline void for_runs(std::int64_t x, std::int64_t r, int count, const Sizes& sizes, F f) {
+  constexpr long step = lane_step<At>::of(V, Lanes, Aligned);
+  if constexpr (step == at_facts<At>::irregular)
+    walk_of<At>::template run<V>(x, r, count, sizes, f);
+  else
+    f(0, count, at_facts<At>::template offset<std::int64_t>(x, r, sizes), fixed_step<step>{});
+}
+
+/// out[i] = the value at p[i * step], in its compute type.
+template <class T, class Step>
+[[gnu::always_inline]] inline void read_run(compute_t<T>* out, const T* p, int count, Step step) {
+  if (step == 1)
+    for_lanes(count, [=](int i) { out[i] = widen(p[i]); });
+  else if (step == 0)
+    for_lanes(count, [out, value = widen(*p)](int i) { out[i] = value; });
+  else
+    for_lanes(count, [=](int i) { out[i] = widen(p[i * static_cast<std::int64_t>(step)]); });
+}
+
+/// p[i * step] = value(i), rounded to T.
+template <class T, class Step, class Value>
+[[gnu::always_inline]] inline void write_run(T* p, int count, Step step, Value value) {
+  if (step == 1)
+    for_lanes(count, [=](int i) { p[i] = narrow<T>(value(i)); });
+  else
+    for_lanes(count, [=](int i) { p[i * static_cast<std::int64_t>(step)] = narrow<T>(value(i)); });
+}
+
+/// How many of the lanes are true.
+inline int count_true(const bool* lanes, int count) {
+  int total = 0;
+  for_lanes(count, [&](int i) { total += lanes[i]; });
+  return total;
+}
+
+}  // namespace sinter::cpu::detail

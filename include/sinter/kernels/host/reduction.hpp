@@ -1,0 +1,169 @@
+// The host kernel of a group with reductions: phases over r, then the tail, as body_facts describes them.
+// The order in which a row is summed depends on rnumel and the body alone, never on the number of threads: a row falls
+// into chunks, each is folded by lanes, and chunks are combined pairwise (which also keeps long sums accurate).
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <new>
+
+#include "sinter/kernels/body.hpp"
+#include "sinter/kernels/host/evaluate.hpp"
+#include "sinter/kernels/host/parallel.hpp"
+#include "sinter/kernels/host/pointwise.hpp"
+#include "sinter/base/orientation.hpp"
+
+namespace sinter::cpu {
+
+namespace detail {
+
+/// A row has at most so many chunks: bounds the space for their states and the threads that can share one row.
+inline constexpr int max_chunks = 64;
+inline constexpr int max_levels = 7;  // 1 + log2(max_chunks)
+
+constexpr std::int64_t chunk_length(std::int64_t rnumel, int lanes, bool along_r) {
+  const std::int64_t shortest = along_r ? piece_elements : piece_elements / lanes;
+  const std::int64_t length = (rnumel + max_chunks - 1) / max_chunks;
+  const std::int64_t rounded = along_r ? (length + lanes - 1) / lanes * lanes : length;
+  return rounded < shortest ? shortest : rounded;
+}
+
+/// Combines states of chunks in a fixed tree: chunk i meets its neighbours as bits of i carry.
+template <class Evaluator, int P>
+class chunk_tree {
+ public:
+  using folds = typename Evaluator::finished_folds;
+
+  explicit chunk_tree(int used) : used_(used) {}
+
+  void add(folds& chunk) {
+    int level = 0;
+    for (; (filled_ >> level & 1) != 0; ++level) {
+      Evaluator::template combine<P>(levels_[level], chunk, used_);
+      chunk = levels_[level];
+    }
+    levels_[level] = chunk;
+    ++filled_;
+  }
+  /// Of at least one chunk.
+  folds& total() {
+    int level = 0;
+    while ((filled_ >> level & 1) == 0) ++level;
+    folds& sum = levels_[level];
+    for (++level; level < max_levels; ++level)
+      if ((filled_ >> level & 1) != 0) {
+        Evaluator::template combine<P>(levels_[level], sum, used_);
+        sum = levels_[level];
+      }
+    return sum;
+  }
+
+ private:
+  folds levels_[max_levels];
+  int used_;
+  unsigned filled_ = 0;
+};
+
+/// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`.
+template <int P, class Evaluator>
+void fold_chunk(Evaluator& e, std::int64_t x, int rows, std::int64_t first, std::int64_t last,
+                typename Evaluator::finished_folds& into) {
+  typename Evaluator::running_folds running;
+  Evaluator::template clear<P>(running);
+  if constexpr (Evaluator::lane_variable == loop_var::r) {
+    for (std::int64_t r = first; r < last; r += Evaluator::lanes) {
+      e.seat(x, r, last - r < Evaluator::lanes ? static_cast<int>(last - r) : Evaluator::lanes);
+      e.template elements<P>(running);
+    }
+    const std::int64_t length = last - first;
+    Evaluator::template collect<P>(running, into,
+                                   length < Evaluator::states ? static_cast<int>(length) : Evaluator::states);
+  } else {
+    for (std::int64_t r = first; r < last; ++r) {
+      e.seat(x, r, rows);
+      e.template elements<P>(running);
+    }
+    Evaluator::template collect<P>(running, into, rows);
+  }
+}
+
+/// Phase P of the rows at x: row statements, loop, results. `threads` > 1 shares the loop between threads.
+template <int P, class Evaluator, class Args>
+void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads) {
+  using folds = typename Evaluator::finished_folds;
+  constexpr bool along_r = Evaluator::lane_variable == loop_var::r;
+  e.seat(x, 0, along_r ? 1 : rows);
+  e.template rows<P>();
+  const std::int64_t chunk = chunk_length(args.rnumel, Evaluator::lanes, along_r);
+  const std::int64_t chunks = args.rnumel <= chunk ? 1 : (args.rnumel + chunk - 1) / chunk;
+  chunk_tree<Evaluator, P> tree(rows);
+  folds* parts = threads > 1 && chunks > 1 ? new (std::nothrow) folds[chunks] : nullptr;
+  if (parts != nullptr) {
+    parallel_for(0, chunks, 1, threads, [&](std::int64_t c, std::int64_t) {
+      Evaluator own(args);
+      own.seat(x, 0, along_r ? 1 : rows);
+      own.copy_rows(e);
+      fold_chunk<P>(own, x, rows, c * chunk, c + 1 < chunks ? (c + 1) * chunk : args.rnumel, parts[c]);
+    });
+    for (std::int64_t c = 0; c < chunks; ++c) tree.add(parts[c]);
+    delete[] parts;
+  } else {
+    folds part;
+    for (std::int64_t c = 0; c < chunks; ++c) {
+      fold_chunk<P>(e, x, rows, c * chunk, c + 1 < chunks ? (c + 1) * chunk : args.rnumel, part);
+      tree.add(part);
+    }
+  }
+  e.seat(x, 0, along_r ? 1 : rows);
+  e.template finish<P>(tree.total());
+}
+
+/// Phases 0 … Phases - 1.
+template <int Phases, class Evaluator, class Args>
+void run_phases(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads) {
+  if constexpr (Phases > 0) {
+    run_phases<Phases - 1>(e, args, x, rows, threads);
+    run_phase<Phases - 1>(e, args, x, rows, threads);
+  }
+}
+
+/// Calls body(evaluator, x, rows, threads) for all rows, a row (V == r) or a block of them (V == x) at a time, on at
+/// most `threads` threads. Where there are fewer of them than threads, body is told to share each one between threads.
+template <class Evaluator, class Args, class F>
+void for_rows(const Args& args, int threads, F f) {
+  constexpr std::int64_t unit = Evaluator::lane_variable == loop_var::r ? 1 : Evaluator::lanes;
+  if (args.numel <= 0) return;
+  if (threads <= 0) threads = default_threads();
+  const std::int64_t units = (args.numel - 1) / unit + 1;
+  const auto run = [&](std::int64_t first, std::int64_t last, int share) {
+    Evaluator e(args);
+    for (std::int64_t u = first; u < last; ++u) {
+      const std::int64_t x = u * unit, rows = args.numel - x < unit ? args.numel - x : unit;
+      f(e, x, static_cast<int>(rows), share);
+    }
+  };
+  if (units < threads) return run(0, units, threads);
+  const std::int64_t row_elements = (args.rnumel < 1 ? 1 : args.rnumel) * unit;
+  const std::int64_t grain = row_elements < piece_elements ? piece_elements / row_elements : 1;
+  parallel_for(0, units, grain, threads, [&](std::int64_t first, std::int64_t last) { run(first, last, 1); });
+}
+
+template <orientation O>
+inline constexpr loop_var lane_variable_of = O == orientation::row ? loop_var::r : loop_var::x;
+
+}  // namespace detail
+
+/// Runs Body over args.numel rows of args.rnumel elements each. O says along which index its loads are contiguous; any
+/// body is correct in both. An empty row gives the reductions' identities.
+template <class Body, orientation O, class Args>
+void reduction(const Args& args, int threads = 0) {
+  using evaluator = detail::evaluator<Body, detail::lane_variable_of<O>, Args>;
+  detail::for_rows<evaluator>(args, threads, [&args](evaluator& e, std::int64_t x, int rows, int share) {
+    constexpr int phases = body_facts<Body>::num_phases;
+    detail::run_phases<phases>(e, args, x, rows, share);
+    e.seat(x, 0, O == orientation::row ? 1 : rows);
+    e.template rows<phases>();
+  });
+}
+
+}  // namespace sinter::cpu

@@ -1,0 +1,80 @@
+// Split reductions: into how many parts a long reduced space is cut, and the workspace that the parts' partial states
+// need. Constants of the extents alone, never of the machine, so that a plan knows its workspace.
+// How a part is reduced and who combines is the CUDA kernels' matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/body.hpp"
+#include "sinter/kernels/orientation.hpp"
+
+namespace sinter {
+
+namespace detail {
+
+/// Enough blocks that every present GPU is full a few times over, and few enough that one block combines them quickly.
+inline constexpr std::int64_t split_target_blocks = 1024;
+/// Row orientation: a part shorter than this is not worth a block; fewer parts than `least` are not worth the traffic.
+inline constexpr std::int64_t split_row_part = 8192;
+inline constexpr std::int64_t split_least = 4;
+/// Column orientation: columns that one block covers, and the shortest part.
+inline constexpr std::int64_t split_columns = 128;
+inline constexpr std::int64_t split_column_part = 64;
+
+SINTER_HOST_DEVICE constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+/// The bytes of one reduction's state; 0 for any other statement.
+template <class S>
+inline constexpr int state_bytes = 0;
+template <class Op, class T, class Result, int A>
+inline constexpr int state_bytes<reduce<Op, T, Result, A>> =
+    static_cast<int>(sizeof(typename Op::template state<compute_t<T>>));
+
+template <class Body>
+struct split_facts;
+template <class... S>
+struct split_facts<body<S...>> {
+  static constexpr int size = sizeof...(S);
+  /// Later phases need the whole result of earlier ones, which no block has before the launch ends.
+  static constexpr bool can_split = body_facts<body<S...>>::has_reduction && body_facts<body<S...>>::num_phases == 1;
+  static constexpr int bytes[size + 1] = {state_bytes<S>..., 0};
+
+  /// Where the partial states of statement s begin in the workspace (s = size: its total size). A row or column has
+  /// one 4-byte counter, then come num_splits states per row or column for each reduction.
+  SINTER_HOST_DEVICE static constexpr std::int64_t offset(int s, std::int64_t numel, std::int64_t splits) {
+    int i = 0;
+    std::int64_t total = round_up(numel * 4, 16);
+    ((total += i++ < s ? round_up(numel * splits * state_bytes<S>, 16) : 0), ...);
+    return total;
+  }
+};
+
+}  // namespace detail
+
+/// Into how many parts the reduced space is cut when the body allows it; 1 is no split.
+constexpr std::int64_t num_splits(orientation o, std::int64_t numel, std::int64_t rnumel) {
+  using namespace detail;
+  if (numel <= 0) return 1;
+  const std::int64_t tiles = o == orientation::row ? numel : (numel + split_columns - 1) / split_columns;
+  const std::int64_t part = o == orientation::row ? split_row_part : split_column_part;
+  const std::int64_t wanted = split_target_blocks / tiles, possible = rnumel / part;
+  const std::int64_t splits = wanted < possible ? wanted : possible;
+  return splits < split_least ? 1 : splits;
+}
+
+/// Bytes of workspace that cuda::reduction<Body, O> needs, 16-byte aligned; their content does not matter.
+template <class Body, orientation O>
+constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
+  using facts = detail::split_facts<Body>;
+  if constexpr (facts::can_split) {
+    const std::int64_t splits = num_splits(O, numel, rnumel);
+    return splits > 1 ? facts::offset(facts::size, numel, splits) : 0;
+  } else {
+    return 0;
+  }
+}
+
+}  // namespace sinter

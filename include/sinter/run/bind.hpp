@@ -1,0 +1,109 @@
+// Binding a call's arguments: tensors become views of one type, and everything a wrong call can get wrong is found here,
+// before anything runs.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sinter/expr/tensor.hpp"
+#include "sinter/kernels/body.hpp"
+#include "sinter/run/error.hpp"
+
+namespace sinter::detail {
+
+/// One argument, whatever its type.
+struct bound_argument {
+  void* data = nullptr;
+  scalar_value scalar{};
+  int rank = 0;
+  bool by_value = false, writable = false, contiguous = true, strided = false;
+  std::int64_t element_count = -1;
+  std::int64_t bytes = 0;  ///< from the first to past the last element
+  std::int64_t extents[max_rank]{};
+  std::int64_t strides[max_rank]{};
+};
+
+template <class T>
+bound_argument bind_argument(const T& argument) {
+  bound_argument b{};
+  b.rank = T::rank;
+  if constexpr (is_value<T>) {
+    b.by_value = true;
+    b.scalar = {static_cast<double>(argument.get()), static_cast<std::int64_t>(argument.get())};
+  } else {
+    b.data = const_cast<void*>(argument.data());
+    b.writable = argument.writable();
+    b.contiguous = argument.contiguous();
+    b.strided = T::strided;
+    b.element_count = argument.element_count();
+    std::int64_t last = 0;
+    bool empty = false;
+    for (int d = 0; d < T::rank; ++d) {
+      b.extents[d] = argument.extent(d);
+      b.strides[d] = argument.stride(d);
+      empty = empty || b.extents[d] == 0;
+      if (b.extents[d] > 0 && b.strides[d] > 0) last += (b.extents[d] - 1) * b.strides[d];
+    }
+    b.bytes = empty ? 0 : (last + 1) * item_size(T::type);
+  }
+  return b;
+}
+
+/// How messages name an argument.
+inline std::string argument_name(int position, int num_inputs) {
+  return position < num_inputs ? "input " + std::to_string(position) : "output " + std::to_string(position - num_inputs);
+}
+
+/// "dimension 0 (\"rows\")".
+inline std::string dimension_name(int d, std::string_view name) {
+  std::string text = "dimension " + std::to_string(d);
+  if (!name.empty()) text += " (\"" + std::string(name) + "\")";
+  return text;
+}
+
+/// The values of all run-time numbers, or an exception that names what disagrees.
+template <class Table>
+void evaluate_numbers(const Table& table, const bound_argument* arguments, std::int64_t* values) {
+  for (int i = 0; i < table.definitions.size(); ++i) {
+    const number_definition& d = table.definitions[i];
+    switch (d.rule) {
+      case number_rule::input_extent: values[i] = arguments[d.a].extents[d.b]; break;
+      case number_rule::input_stride: values[i] = arguments[d.a].strides[d.b]; break;
+      case number_rule::product: values[i] = evaluate(d.a, table, values) * evaluate(d.b, table, values); break;
+      case number_rule::sum: values[i] = evaluate(d.a, table, values) + evaluate(d.b, table, values); break;
+      case number_rule::quotient: {
+        const std::int64_t a = evaluate(d.a, table, values), b = evaluate(d.b, table, values);
+        if (b == 0 ? a != 0 : a % b != 0)
+          throw shape_error("reshape: " + std::to_string(a) + " elements do not divide evenly by " + std::to_string(b));
+        values[i] = b == 0 ? 0 : a / b;
+        break;
+      }
+    }
+  }
+}
+
+inline void check_pointer(const bound_argument& b, int position, int num_inputs) {
+  if (b.by_value) return;
+  const auto fail = [&](const char* what) { throw argument_error(argument_name(position, num_inputs) + what); };
+  if (b.data == nullptr && b.bytes > 0) fail(" is a null pointer");
+  if (!b.contiguous && !b.strided) fail(" is not contiguous: declare it as strided_tensor<...> when fusing, or copy it");
+  if (position >= num_inputs && !b.writable && b.bytes > 0) fail(" is read-only");
+  for (int d = 0; d < b.rank; ++d)
+    if (b.extents[d] < 0) fail(" has a negative extent");
+  if (b.element_count >= 0 && !b.strided) {
+    std::int64_t n = 1;
+    for (int d = 0; d < b.rank; ++d) n *= b.extents[d];
+    if (n != b.element_count)
+      throw shape_error(argument_name(position, num_inputs) + " holds " + std::to_string(b.element_count) +
+                        " elements, which do not make whole extents");
+  }
+}
+
+inline bool overlap(const bound_argument& a, const bound_argument& b) {
+  if (a.by_value || b.by_value || a.bytes == 0 || b.bytes == 0) return false;
+  const auto x = reinterpret_cast<std::uintptr_t>(a.data), y = reinterpret_cast<std::uintptr_t>(b.data);
+  return x < y + static_cast<std::uintptr_t>(b.bytes) && y < x + static_cast<std::uintptr_t>(a.bytes);
+}
+
+}  // namespace sinter::detail

@@ -1,0 +1,159 @@
+// fuse: a function of expressions becomes a fused function: its plan is a constant, and it can be called.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/run/host.hpp"
+
+namespace sinter {
+
+/// One kernel of a plan.
+struct kernel_info {
+  kernel_kind kind;
+  std::string_view name;
+};
+
+/// A possible fusion and what became of it; labels as in explain ("mm_0").
+struct fusion_entry {
+  std::string_view first, second;  ///< names of the user-level calls
+  short first_instance, second_instance;
+  short round;
+  refusal reason;
+  std::int64_t shared_bytes;
+  bool applied;
+};
+
+namespace detail {
+template <class Executor>
+struct runner;  // run(call, executor, kernels): specialised where the executor's header is
+template <>
+struct runner<host_executor> {
+  template <class Program, int... Index>
+  static void run(call<Program>& c, const host_executor& e, std::integer_sequence<int, Index...> kernels) {
+    detail::run(c, e, kernels);
+  }
+};
+}  // namespace detail
+
+/// A fused function: stateless, constexpr, callable from any number of threads.
+template <options Options, class Fn, class... T>
+class fused {
+ public:
+  using program = detail::program<Options, Fn, T...>;
+  static constexpr int num_inputs = sizeof...(T);
+
+  /// The traced graph after rewriting.
+  static constexpr const auto& graph() { return program::g; }
+  static constexpr const auto& plan() { return program::plan; }
+  static constexpr int kernel_count() { return program::num_kernels; }
+  static constexpr kernel_info kernel(int i) { return kernels()[i]; }
+
+  /// Bytes read from memory by all kernels. Arguments: the run-time extents, in order of first appearance.
+  template <std::integral... E>
+  static constexpr std::int64_t bytes_read(E... run_time_extents) {
+    return total_traffic(run_time_extents...).read;
+  }
+  template <std::integral... E>
+  static constexpr std::int64_t bytes_written(E... run_time_extents) {
+    return total_traffic(run_time_extents...).written;
+  }
+  /// Elements of four bytes moved: Inductor's metric.
+  template <std::integral... E>
+  static constexpr std::int64_t numel_accessed(E... run_time_extents) {
+    const auto t = total_traffic(run_time_extents...);
+    return (t.read + t.written) / 4;
+  }
+  /// Scratch memory of one call. Needs no extents when it is zero whatever they are.
+  template <std::integral... E>
+  static constexpr std::int64_t workspace_bytes(E... run_time_extents) {
+    if constexpr (program::plan.buffers.empty())
+      return 0;
+    else
+      return detail::lay_out(program::plan, program::with_extents(run_time_extents...)).bytes;
+  }
+
+  /// All pairs the scheduler looked at, with the last verdict on each.
+  static constexpr auto fusion_log() {
+    constexpr int n = program::plan.fusion.log.size();
+    fixed_vector<fusion_entry, n> entries{};
+    for (const auto& v : program::plan.fusion.log) {
+      const auto label = [](int node) { return program::g.origins[program::g[program::nodes.nodes[node].root].origin]; };
+      const origin a = label(v.first), b = label(v.second);
+      entries.push_back({a.name, b.name, a.instance, b.instance, v.round, v.reason, v.shared_bytes, v.applied});
+    }
+    return entries;
+  }
+
+  /// Why two user-level calls ("mm_0", "gelu_0": name and count) are not one kernel; refusal::none if they are.
+  static constexpr refusal why_not_fused(std::string_view first, std::string_view second) {
+    return program::why_not_fused(first, second);
+  }
+
+  /// Runs the plan: inputs in order, then outputs in order. Host: returns when done. CUDA: asynchronous in the stream.
+  /// Throws shape_error or argument_error before anything runs, cuda_error if CUDA fails.
+  template <class Executor, class... A>
+  void operator()(const Executor& executor, A&&... arguments) const {
+    static_assert(sizeof...(A) == num_inputs + program::num_outputs,
+                  "f(executor, inputs..., outputs...): the number of arguments is not that of inputs plus outputs");
+    if constexpr (sizeof...(A) == num_inputs + program::num_outputs) {
+      detail::call<program> c{};
+      bind(c, std::index_sequence_for<A...>{}, arguments...);
+      c.check();
+      detail::runner<Executor>::run(c, executor, std::make_integer_sequence<int, program::num_kernels>{});
+    }
+  }
+
+ private:
+  template <std::size_t... I, class... A>
+  static void bind(detail::call<program>& c, std::index_sequence<I...>, A&... arguments) {
+    ((c.arguments[I] = bind_one<static_cast<int>(I)>(arguments)), ...);
+  }
+  template <int I, class A>
+  static detail::bound_argument bind_one(A& argument) {
+    using given = std::remove_cvref_t<A>;
+    if constexpr (I < num_inputs) {
+      using wanted = std::tuple_element_t<static_cast<std::size_t>(I), std::tuple<T...>>;
+      static_assert(std::is_convertible_v<A&, wanted>, "f(executor, inputs..., outputs...): an input does not convert to its tensor type");
+      return detail::bind_argument<wanted>(argument);
+    } else {
+      constexpr int node = program::g.outputs[I - num_inputs];
+      static_assert(detail::is_tensor<given>, "f(executor, inputs..., outputs...): an output must be a tensor");
+      if constexpr (detail::is_tensor<given>) {
+        static_assert(given::type == program::g[node].type, "f(executor, inputs..., outputs...): an output's element type is not the result's; cast the result or the tensor");
+        static_assert(given::rank == program::g.shape(node).rank, "f(executor, inputs..., outputs...): an output's rank is not the result's");
+        static_assert(!given::strided, "f(executor, inputs..., outputs...): outputs are contiguous; assign into a strided input instead");
+      }
+      return detail::bind_argument<given>(argument);
+    }
+  }
+
+  template <std::integral... E>
+  static constexpr detail::kernel_traffic total_traffic(E... run_time_extents) {
+    const auto value = program::with_extents(run_time_extents...);
+    detail::kernel_traffic total{};
+    for (int k = 0; k < kernel_count(); ++k) {
+      const detail::kernel_traffic t = detail::traffic(program::plan, k, value);
+      total.read += t.read, total.written += t.written;
+    }
+    return total;
+  }
+
+  template <int... I>
+  static constexpr auto make_kernels(std::integer_sequence<int, I...>) {
+    return fixed_vector<kernel_info, sizeof...(I)>{{kernel_info{program::plan.kernels[I].kind, program::template name<I>.view()}...}, sizeof...(I)};
+  }
+  static constexpr auto kernels() { return make_kernels(std::make_integer_sequence<int, program::num_kernels>{}); }
+};
+
+/// Schedules `fn` (a function of expressions without captures) for arguments of types T... with the preset `standard`.
+/// fn returns an expression, a std::tuple of them, or what assign returns. The result is a constant; see fused.
+template <class... T, class Fn>
+constexpr fused<standard, Fn, T...> fuse(Fn) {
+  return {};
+}
+/// The same with a preset (`eager`, `standard`, `max_autotune`, `max_fusion`) or options of one's own.
+template <options Options, class... T, class Fn>
+constexpr fused<Options, Fn, T...> fuse(Fn) {
+  return {};
+}
+
+}  // namespace sinter

@@ -1,0 +1,41 @@
+// Running a plan on the host: kernel after kernel, with the workspace on the heap.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <memory>
+
+#include "sinter/kernels/host/matmul.hpp"
+#include "sinter/kernels/host/pointwise.hpp"
+#include "sinter/kernels/host/reduction.hpp"
+#include "sinter/run/call.hpp"
+#include "sinter/run/executor.hpp"
+
+namespace sinter::detail {
+
+template <class Program, int Index>
+void run_kernel(const call<Program>& c, const host_executor& executor) {
+  using kernel = typename Program::template kernel<Index>;
+  using parts = kernel_bodies<kernel>;
+  constexpr kernel_kind kind = kernel::planned.kind;
+  const auto args = c.template kernel_arguments<Index>();
+  if constexpr (kind == kernel_kind::pointwise)
+    cpu::pointwise<typename parts::main>(args, executor.threads);
+  else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction)
+    cpu::reduction<typename parts::main, kernel::planned.walk>(args, executor.threads);
+  else
+    cpu::matmul<typename parts::main, decltype(parts::right()), typename parts::epilogue>(
+        args, c.template matmul_shape<Index>(), executor.threads);
+}
+
+template <class Program, int... Index>
+void run(call<Program>& c, const host_executor& executor, std::integer_sequence<int, Index...>) {
+  std::unique_ptr<char[]> workspace;
+  if (c.workspace.bytes > 0) {
+    workspace.reset(new char[static_cast<std::size_t>(c.workspace.bytes + workspace_alignment)]);
+    const auto address = reinterpret_cast<std::uintptr_t>(workspace.get());
+    c.workspace_data = workspace.get() + (workspace_alignment - static_cast<std::int64_t>(address % workspace_alignment));
+  }
+  (run_kernel<Program, Index>(c, executor), ...);
+}
+
+}  // namespace sinter::detail

@@ -1,0 +1,262 @@
+// The constants of a fused function: its graph, its plan, its lowered kernels. Each is an evaluation of its own, made
+// only when something asks for it: a static_assert on the kernel count never lowers a kernel.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "sinter/expr/nn.hpp"
+#include "sinter/expr/tensor.hpp"
+#include "sinter/graph/rewrite.hpp"
+#include "sinter/graph/verify.hpp"
+#include "sinter/schedule/lower_group.hpp"
+#include "sinter/schedule/verify.hpp"
+
+namespace sinter::detail {
+
+/// Replacements of run-time extents that a first tracing found to be one extent.
+struct extent_map {
+  fixed_vector<trace::equality, 64> entries{};  ///< a becomes b
+
+  constexpr number operator()(number n) const {
+    for (const auto& e : entries)
+      if (e.a == n) return e.b;
+    return n;
+  }
+  constexpr extents operator()(extents e) const {
+    for (int d = 0; d < e.rank; ++d) e[d] = (*this)(e[d]);
+    return e;
+  }
+};
+
+/// What a traced function returns, as outputs.
+template <class R>
+inline constexpr bool is_result = is_expr<R> || std::is_same_v<R, assigned>;
+template <class... R>
+inline constexpr bool is_result<std::tuple<R...>> = (is_result<R> && ...);
+
+template <class R>
+constexpr void add_outputs(trace& t, const R& result) {
+  if constexpr (is_expr<R>) {
+    short id = result.id();
+    const op what = t.nodes[id].what;
+    // What lies in memory already, or is a result already, is copied.
+    if (t.outputs.contains(id) || what == op::input || what == op::constant || what == op::scalar || what == op::assign) {
+      const origin_scope call(&t, "clone");
+      node n{};
+      n.what = op::clone;
+      n.type = t.nodes[id].type;
+      n.shape = t.intern(R::shape);
+      n.operands[0] = broadcasted(&t, id, R::shape);
+      n.attr = static_cast<short>(t.outputs.size());
+      id = t.add(n);
+    }
+    t.outputs.push_back(id);
+  } else if constexpr (!std::is_same_v<R, assigned>) {
+    std::apply([&](const auto&... each) { (add_outputs(t, each), ...); }, result);
+  }
+}
+
+template <const extent_map& Map, class Fn, class... T>
+struct tracer {
+  template <int Argument, class Tensor>
+  static constexpr extents shape = Map(argument_extents<Tensor, Argument>::shape);
+
+  template <int Argument, class Tensor>
+  static constexpr short add_input(trace& t) {
+    node n{};
+    n.what = op::input;
+    n.type = Tensor::type;
+    n.shape = t.intern(shape<Argument, Tensor>);
+    n.attr = Argument;
+    const short id = t.add(n);
+    if constexpr (is_value<Tensor>) {
+      t.inputs.push_back({id, false, true});
+    } else {
+      t.inputs.push_back({id, Tensor::strided, false});
+      for (int d = 0; d < Tensor::rank; ++d)
+        t.numbers.define(shape<Argument, Tensor>[d], number_rule::input_extent, Argument, d, hint_of(extent_names<Tensor>::hint(d)));
+    }
+    return id;
+  }
+  static constexpr long hint_of(long hint) { return hint > 0 ? hint : default_hint; }
+
+  template <std::size_t... I>
+  static constexpr trace run(std::index_sequence<I...>) {
+    trace t{};
+    const short ids[] = {add_input<static_cast<int>(I), T>(t)..., 0};
+    add_outputs(t, Fn{}(expr<T::type, shape<static_cast<int>(I), T>>(&t, ids[I])...));
+    return t;
+  }
+  static constexpr trace run() { return run(std::index_sequence_for<T...>{}); }
+};
+
+inline constexpr extent_map no_extent_map{};
+
+/// Which run-time extents are one: the classes of the equalities that a first tracing met.
+template <class Fn, class... T>
+constexpr extent_map unify_extents() {
+  extent_map map{};
+  const trace t = tracer<no_extent_map, Fn, T...>::run();
+  const auto is_argument_extent = [&](number n) {
+    const int i = t.numbers.find(n);
+    return i >= 0 && t.numbers.definitions[i].rule == number_rule::input_extent;
+  };
+  for (const auto& e : t.equalities) {
+    const number a = map(e.a), b = map(e.b);
+    if (a == b) continue;
+    const bool keep_a = is_static(a) || !is_argument_extent(b);
+    const number gone = keep_a ? b : a, kept = keep_a ? a : b;
+    if (!is_argument_extent(gone)) continue;  // a derived extent: only the call can check
+    for (int i = 0; i < map.entries.size(); ++i)
+      if (map.entries[i].b == gone) map.entries.items[i].b = kept;
+    map.entries.push_back({gone, kept});
+  }
+  return map;
+}
+
+/// The smallest graph size that holds a trace.
+constexpr int tier_of(const trace& t) {
+  for (int capacity = 32; capacity < max_nodes; capacity *= 2)
+    if (t.nodes.size() + 8 <= capacity && t.lists.size() + 8 <= capacity / 2 + 32 && t.scalars.size() + 8 <= capacity / 2 + 16 &&
+        t.inputs.size() <= capacity / 4 + 32 && t.outputs.size() <= capacity / 4 + 32 &&
+        t.numbers.definitions.size() + 32 <= capacity / 2 + 64)
+      return capacity;
+  return max_nodes;
+}
+
+struct trace_facts {
+  int capacity = 0;
+  bool overflowed = false;
+};
+
+template <options Options, class Fn, class... T>
+struct program {
+  static_assert(std::is_empty_v<Fn> && std::is_default_constructible_v<Fn>,
+                "fuse(fn): the function has captures or state; pass run-time values as value<T> or tensor arguments");
+  static_assert(((is_tensor<T> || is_value<T>) && ...), "fuse<T...>(fn): each T must be a tensor, strided_tensor or value type");
+
+  static constexpr extent_map map = unify_extents<Fn, T...>();
+  using trace_run = tracer<map, Fn, T...>;
+  static constexpr trace_facts traced = [] {
+    const trace t = trace_run::run();
+    return trace_facts{tier_of(t), t.overflowed() || t.equalities.overflowed || t.versions.overflowed};
+  }();
+  static_assert(!traced.overflowed, "fuse(fn): the function has more than 1024 nodes; split it into several fused functions");
+
+  static constexpr options chosen = Options;
+  static constexpr auto source = resize<traced.capacity>(static_cast<const graph<max_nodes>&>(trace_run::run()));
+  static constexpr auto g = rewrite(source);
+  static constexpr int num_inputs = sizeof...(T);
+  static constexpr int num_outputs = g.outputs.size();
+
+  static constexpr auto realized = realize(g, chosen);
+  static constexpr auto nodes = make_nodes(g, realized, chosen);
+  static_assert(!nodes.overflowed(), "fuse(fn): the plan has more dependencies than the scheduler holds; split the function");
+  static constexpr auto fusion = fuse_nodes(g, chosen, nodes);
+  static constexpr auto plan = make_plan(fusion);
+  static_assert(verify(plan), "sinter: the plan failed its own verification; please report this function");
+
+  static constexpr int num_kernels = plan.kernels.size();
+
+  /// Values of run-time scalars, and extents that only the call can compare.
+  static constexpr auto& scalar_values = g.scalars;
+  static constexpr auto equalities = [] {
+    fixed_vector<trace::equality, 64> left{};
+    const trace t = trace_run::run();
+    for (const auto& e : t.equalities) left.push_back(e);
+    return left;
+  }();
+
+  static constexpr std::string_view extent_name(int argument, int d) {
+    std::string_view names[] = {extent_name_of<T>(argument < num_inputs ? d : 0)..., std::string_view{}};
+    if (argument < num_inputs) return names[argument];
+    // An output's dimension has the name of the input dimension with the same number.
+    const number n = g.shape(g.outputs[argument - num_inputs])[d];
+    for (int i = 0; i < num_inputs; ++i)
+      for (int k = 0; k < g.shape(g.inputs[i].node).rank; ++k)
+        if (g.shape(g.inputs[i].node)[k] == n && is_symbolic(n)) return extent_name(i, k);
+    return {};
+  }
+  template <class Tensor>
+  static constexpr std::string_view extent_name_of(int d) {
+    if constexpr (is_value<Tensor>)
+      return {};
+    else
+      return d < Tensor::rank ? extent_names<Tensor>::name(d) : std::string_view{};
+  }
+
+  /// A function from numbers to values, given the run-time extents in order of first appearance.
+  template <class... E>
+  static constexpr auto with_extents(E... extents) {
+    constexpr const auto& table = plan.fusion.state.list.numbers;
+    constexpr int wanted = [] {
+      int n = 0;
+      for (const auto& d : plan.fusion.state.list.numbers.definitions) n += d.rule == number_rule::input_extent;
+      return n;
+    }();
+    static_assert(sizeof...(E) == wanted, "this figure depends on the run-time extents; give each of them, in order of first appearance");
+    struct evaluator {
+      std::int64_t values[table.definitions.size() + 1]{};
+      constexpr std::int64_t operator()(number n) const { return evaluate(n, plan.fusion.state.list.numbers, values); }
+    };
+    evaluator e{};
+    const std::int64_t given[] = {static_cast<std::int64_t>(extents)..., 0};
+    int next = 0;
+    for (int i = 0; i < table.definitions.size(); ++i) {
+      const number_definition& d = table.definitions[i];
+      switch (d.rule) {
+        case number_rule::input_extent: e.values[i] = given[next++]; break;
+        case number_rule::input_stride: e.values[i] = 1; break;
+        case number_rule::product: e.values[i] = e(d.a) * e(d.b); break;
+        case number_rule::sum: e.values[i] = e(d.a) + e(d.b); break;
+        case number_rule::quotient: e.values[i] = e(d.b) == 0 ? 0 : e(d.a) / e(d.b); break;
+      }
+    }
+    return e;
+  }
+
+  /// The scheduler node that computes the user-level call labelled `label`, or -1.
+  static constexpr int node_labelled(std::string_view label) {
+    for (int o = 0; o < g.origins.size(); ++o) {
+      text_buffer<96> text{};
+      text.append(g.origins[o].name);
+      text.append("_");
+      text.append(static_cast<long>(g.origins[o].instance));
+      if (text.view() != label) continue;
+      for (int n = nodes.nodes.size() - 1; n >= 0; --n)
+        if (nodes.origins[n].contains(o)) return n;
+    }
+    return -1;
+  }
+  static constexpr refusal why_not_fused(std::string_view first, std::string_view second) {
+    const int a = node_labelled(first), b = node_labelled(second);
+    const auto& s = plan.fusion.state;
+    if (a < 0 || b < 0) return refusal::unknown_label;
+    if (s.group_of[a] == s.group_of[b]) return refusal::none;
+    refusal last = refusal::no_shared_data;
+    for (const fusion_verdict& v : plan.fusion.log) {
+      const int x = s.group_of[v.first], y = s.group_of[v.second];
+      const bool same_pair = (x == s.group_of[a] && y == s.group_of[b]) || (x == s.group_of[b] && y == s.group_of[a]);
+      if (same_pair && v.reason != refusal::none) last = v.reason;
+    }
+    return last;
+  }
+
+  template <int Index>
+  static constexpr auto name = name_kernel(plan, Index);
+
+  /// One kernel, lowered.
+  template <int Index>
+  struct kernel {
+    static constexpr auto value = lower_group(plan, Index);
+    static constexpr auto& scalars = g.scalars;
+    static constexpr planned_kernel planned = plan.kernels[Index];
+    static_assert(!value.overflowed, "fuse(fn): one kernel has more instructions than the lowering holds; lower options.max_fusion_size");
+    static_assert(name<Index>.length < max_name, "fuse(fn): a kernel's name is longer than 1 KiB; lower options.max_fusion_size");
+  };
+};
+
+}  // namespace sinter::detail

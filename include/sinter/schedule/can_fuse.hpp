@@ -1,0 +1,200 @@
+// May two groups be one kernel? Every gate in order, each with its own refusal. Legality only: what is worth more is
+// score's matter, and what is done fuse's.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/base/refusal.hpp"
+#include "sinter/schedule/groups.hpp"
+
+namespace sinter::detail {
+
+/// A dependency's access in the loop of a group it joins. `ok` false: the node's loop cannot be split that way.
+template <int Capacity>
+constexpr access_form access_in(const dependency& d, const scheduler_node& n, const loop_space& space, node_list<Capacity>& list) {
+  const access_form& own = list.accesses[d.own];
+  if (n.space == space || n.space.rnumel != 1 || n.space.numel == space.numel) return own;
+  return split_form(own, space.rnumel, list.numbers);
+}
+
+/// True when every read of `buffer` by `reader` is at the index at which `writer` writes it.
+template <class State>
+constexpr bool reads_match(State& s, int buffer, int writer, int reader, const loop_space& space) {
+  access_form written{};
+  const scheduler_node& w = s.list.nodes[writer];
+  for (int k = 0; k < w.num_dependencies; ++k) {
+    const dependency& d = s.list.dependencies[w.first_dependency + k];
+    if (d.write && d.buffer == buffer) written = access_in(d, w, space, s.list);
+  }
+  const scheduler_node& n = s.list.nodes[reader];
+  for (int k = 0; k < n.num_dependencies; ++k) {
+    const dependency& d = s.list.dependencies[n.first_dependency + k];
+    if (d.write || d.buffer != buffer) continue;
+    if (d.star) return false;
+    const access_form read = access_in(d, n, space, s.list);
+    if (!read.ok || !written.ok || !(read == written)) return false;
+  }
+  return true;
+}
+
+/// No member may overwrite an input that a member still reads elsewhere.
+template <class State>
+constexpr bool overwrites_are_safe(State& s, int a, int b, const loop_space& space) {
+  if (s.g->assigns.empty()) return true;
+  bool safe = true;
+  s.each_member(a, b, [&](int writer) {
+    const node& root = (*s.g)[s.list.nodes[writer].root];
+    if (root.what != op::assign) return;
+    const int old = view_base(*s.g, root.operands[0]);
+    const scheduler_node& w = s.list.nodes[writer];
+    access_form written{};
+    for (int k = 0; k < w.num_dependencies; ++k)
+      if (s.list.dependencies[w.first_dependency + k].write) written = access_in(s.list.dependencies[w.first_dependency + k], w, space, s.list);
+    s.each_member(a, b, [&](int reader) {
+      const scheduler_node& n = s.list.nodes[reader];
+      for (int k = 0; k < n.num_dependencies; ++k) {
+        const dependency& d = s.list.dependencies[n.first_dependency + k];
+        if (d.buffer != old || d.write) continue;
+        if (d.star || !(access_in(d, n, space, s.list) == written)) safe = false;
+      }
+    });
+  });
+  return safe;
+}
+
+/// The loop of the union, or a refusal: (numel, rnumel) must agree, or the pointwise side must split into the reduction's.
+template <class State>
+constexpr refusal common_space(State& s, int a, int b, loop_space& space) {
+  const auto& first = s.groups[a];
+  const auto& second = s.groups[b];
+  if (first.has_reduction && second.has_reduction) {
+    space = first.space;
+    return first.space == second.space ? refusal::none : refusal::reduced_extents_differ;
+  }
+  if (!first.has_reduction && !second.has_reduction) {
+    space = first.space;
+    return first.space == second.space ? refusal::none : refusal::extents_differ;
+  }
+  const auto& reducing = first.has_reduction ? first : second;
+  const auto& pointwise = first.has_reduction ? second : first;
+  space = reducing.space;
+  if (pointwise.space == space) return refusal::none;
+  if (pointwise.space.rnumel != 1) return refusal::extents_differ;
+  if (pointwise.space.numel == space.numel) return refusal::none;
+  if (pointwise.space.numel != s.list.numbers.product(space.numel, space.rnumel)) return refusal::extents_differ;
+  bool splits = true;
+  s.each_member(first.has_reduction ? b : a, -1, [&](int m) {
+    const scheduler_node& n = s.list.nodes[m];
+    for (int k = 0; k < n.num_dependencies; ++k)
+      if (!access_in(s.list.dependencies[n.first_dependency + k], n, space, s.list).ok) splits = false;
+  });
+  return splits ? refusal::none : refusal::loops_incompatible;
+}
+
+/// b reads what a writes: at the same indices, and nothing else has to run in between.
+template <class State>
+constexpr refusal can_fuse_vertical(State& s, int a, int b, const loop_space& space) {
+  bool matches = true;
+  s.each_member(a, -1, [&](int writer) {
+    s.each_member(b, -1, [&](int reader) {
+      if (!reads_match(s, s.list.nodes[writer].root, writer, reader, space)) matches = false;
+    });
+  });
+  if (!matches) return refusal::index_mismatch;
+  return refusal::none;
+}
+
+/// n2 is a matmul template and n1 runs on its loads.
+template <class State>
+constexpr refusal can_fuse_prologue(State& s, int a, int b) {
+  const auto& producer = s.groups[a];
+  const options& o = *s.o;
+  if (!o.prologue_fusion) return refusal::prologue_off;
+  if (producer.has_template) return refusal::templates_differ;
+  if (producer.has_reduction && !o.norm_prologue) return refusal::prologue_not_pointwise;
+  // Only the last member's result leaves, and only into this template.
+  bool shared = false;
+  int result = -1, num_results = 0;
+  bool writes_input = false;
+  s.each_member(a, -1, [&](int m) {
+    const int buffer = s.list.nodes[m].root;
+    if ((*s.g)[buffer].what == op::assign) writes_input = true;
+    bool outside = s.is_output(buffer), in_template = false;
+    for (int other = 0; other < s.list.nodes.size(); ++other) {
+      if (!s.reads(other, buffer) || s.group_of[other] == a) continue;
+      (s.group_of[other] == b ? in_template : outside) = true;
+    }
+    if (outside) shared = true;
+    if (in_template) result = m, ++num_results;
+  });
+  if (writes_input) return refusal::prologue_not_pointwise;
+  if (shared || num_results != 1) return refusal::prologue_result_is_shared;
+  const int buffer = s.list.nodes[result].root;
+  if (!producer.has_reduction) {
+    const std::int64_t read = s.bytes_read(a), written = s.bytes_of(buffer);
+    if (read * 100 > written * o.prologue_read_ratio_percent) return refusal::prologue_reads_more;
+    if (s.list.nodes[result].only_pads && s.groups[a].size == 1) return refusal::prologue_only_pads;
+  } else {
+    // A normalisation: rows of the left operand, reduced over the inner extent.
+    const int matmul = s.template_node(b);
+    const int left = (*s.g)[s.list.nodes[matmul].root].operands[0];
+    const extents& shape = s.g->shape(left);
+    if (left != buffer || producer.space.rnumel != shape[shape.rank - 1] || s.list.nodes[result].kind == node_kind::reduction)
+      return refusal::prologue_not_expressible;
+  }
+  return s.prologue_is_expressible(a, b) ? refusal::none : refusal::prologue_not_expressible;
+}
+
+/// Both are templates: one left operand, equal extents and dtype, at most two.
+template <class State>
+constexpr refusal can_fuse_templates(State& s, int a, int b) {
+  if (!s.o->dual_matmul || s.num_templates(a) + s.num_templates(b) > 2 || s.groups[a].size + s.groups[b].size > 2) return refusal::templates_differ;
+  const node& first = (*s.g)[s.list.nodes[s.template_node(a)].root];
+  const node& second = (*s.g)[s.list.nodes[s.template_node(b)].root];
+  return first.operands[0] == second.operands[0] && first.shape == second.shape && first.type == second.type
+             ? refusal::none
+             : refusal::templates_differ;
+}
+
+/// May group a (placed first) and group b become one kernel?
+template <class State>
+constexpr refusal can_fuse(State& s, int a, int b) {
+  const auto& first = s.groups[a];
+  const auto& second = s.groups[b];
+  const options& o = *s.o;
+  if (a == b) return refusal::same_kernel;
+  if (o.one_kernel_per_op && !s.same_call(a, b)) return refusal::different_ops;
+  if (first.has_template && !o.matmul_template) return refusal::producer_is_foreign;
+  if (second.has_template && !o.matmul_template) return refusal::consumer_is_foreign;
+  if (first.ancestors.intersects(second.members)) return refusal::wrong_direction;
+  const bool vertical = second.ancestors.intersects(first.members);
+  if (first.has_template && second.has_template) return vertical ? refusal::templates_differ : can_fuse_templates(s, a, b);
+  if (second.has_template) {
+    if (!vertical) return refusal::no_shared_data;
+    return can_fuse_prologue(s, a, b);
+  }
+  if (first.has_template) {
+    if (!o.epilogue_fusion) return refusal::epilogue_off;
+    if (second.has_reduction) return refusal::epilogue_not_pointwise;
+  }
+  const std::int64_t shared = s.shared_bytes(a, b);
+  if (shared == 0 && !vertical && (!o.aggressive_fusion || first.has_reduction || second.has_reduction)) return refusal::no_shared_data;
+  if (first.size + second.size > o.max_fusion_size) return refusal::too_many_nodes;
+  loop_space space{};
+  if (vertical) {
+    const refusal loops = common_space(s, a, b, space);
+    if (loops != refusal::none) return loops;
+    const refusal r = can_fuse_vertical(s, a, b, space);
+    if (r != refusal::none) return r;
+  } else {
+    if (first.has_template) return refusal::no_shared_data;
+    if (shared < o.min_shared_bytes && !o.aggressive_fusion) return refusal::too_few_shared_bytes;
+    if (s.distance(a, b) > o.max_fusion_distance) return refusal::too_far_apart;
+    const refusal loops = common_space(s, a, b, space);
+    if (loops != refusal::none) return loops;
+  }
+  if (!overwrites_are_safe(s, a, b, space)) return refusal::overwrites_operand;
+  if (s.would_make_cycle(a, b)) return vertical ? refusal::intermediate_nodes : refusal::would_make_cycle;
+  return refusal::none;
+}
+
+}  // namespace sinter::detail

@@ -1,0 +1,229 @@
+// Groups of scheduler nodes while they are being fused: members, loops, ancestors, and the questions the passes ask.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/schedule/nodes.hpp"
+#include "sinter/schedule/options.hpp"
+
+namespace sinter::detail {
+
+template <int Capacity>
+struct basic_group {
+  loop_space space{};
+  bool has_reduction = false, has_template = false;
+  bool alive = true;
+  short size = 1;
+  short head = -1, tail = -1;  ///< members in order of execution, linked by group_state::next
+  short min_order = 0, max_order = 0;
+  fixed_set<Capacity> members{}, ancestors{};
+};
+
+template <int Capacity>
+struct group_state {
+  using group = basic_group<Capacity>;
+  const graph<Capacity>* g = nullptr;
+  const options* o = nullptr;
+  node_list<Capacity> list{};
+  fixed_vector<group, Capacity> groups{};
+  short group_of[Capacity]{};
+  short next[Capacity]{};
+
+  constexpr void init() {
+    for (int i = 0; i < list.nodes.size(); ++i) {
+      group x{};
+      const scheduler_node& n = list.nodes[i];
+      x.space = n.space;
+      x.has_reduction = n.kind == node_kind::reduction;
+      x.has_template = n.kind == node_kind::matmul;
+      x.head = x.tail = x.min_order = x.max_order = static_cast<short>(i);
+      x.members.insert(i);
+      x.ancestors = list.ancestors[i];
+      group_of[i] = static_cast<short>(groups.push_back(x));
+      next[i] = -1;
+    }
+  }
+
+  /// Calls f(node) for the members of a, then of b (-1: none).
+  template <class F>
+  constexpr void each_member(int a, int b, F f) const {
+    for (int m = groups[a].head; m >= 0; m = next[m]) f(m);
+    if (b >= 0)
+      for (int m = groups[b].head; m >= 0; m = next[m]) f(m);
+  }
+  constexpr bool is_output(int buffer) const { return g->outputs.contains(static_cast<short>(buffer)); }
+  constexpr bool reads(int node, int buffer) const {
+    const scheduler_node& n = list.nodes[node];
+    for (int k = 0; k < n.num_dependencies; ++k) {
+      const dependency& d = list.dependencies[n.first_dependency + k];
+      if (!d.write && d.buffer == buffer) return true;
+    }
+    return false;
+  }
+  /// Must the buffer live in memory: is it a result, or read by a node outside group a?
+  constexpr bool needed_outside(int buffer, int a) const {
+    if (is_output(buffer) || (*g)[buffer].what == op::assign) return true;
+    for (int n = 0; n < list.nodes.size(); ++n)
+      if (group_of[n] != a && reads(n, buffer)) return true;
+    return false;
+  }
+  constexpr int template_node(int a) const {
+    for (int m = groups[a].head; m >= 0; m = next[m])
+      if (list.nodes[m].kind == node_kind::matmul) return m;
+    return -1;
+  }
+  constexpr int num_templates(int a) const {
+    int n = 0;
+    for (int m = groups[a].head; m >= 0; m = next[m]) n += list.nodes[m].kind == node_kind::matmul;
+    return n;
+  }
+  /// Do both groups belong to one user-level call?
+  constexpr bool same_call(int a, int b) const {
+    fixed_set<Capacity> all{};
+    each_member(a, b, [&](int m) { all.insert(list.origins[m]); });
+    int n = 0;
+    for (unsigned long w : all.words)
+      for (; w != 0; w &= w - 1) ++n;
+    return n <= 1;
+  }
+  constexpr std::int64_t bytes_of(int buffer) const {
+    return list.numbers.hint(g->numel(buffer)) * item_size((*g)[buffer].type);
+  }
+  /// Bytes one dependency touches: an element for each iteration, at most the whole buffer.
+  constexpr std::int64_t bytes_of(const dependency& d, const scheduler_node& n) const {
+    const std::int64_t whole = bytes_of(d.buffer);
+    if (d.star) return whole;
+    const access_form& f = list.accesses[d.own];
+    bool uses_r = false;
+    for (int t = 0; t < f.size; ++t) uses_r = uses_r || f.terms[t].variable == loop_var::r;
+    const std::int64_t touched =
+        list.numbers.hint(n.space.numel) * (uses_r ? list.numbers.hint(n.space.rnumel) : 1) * item_size((*g)[d.buffer].type);
+    return touched < whole ? touched : whole;
+  }
+  /// Bytes group a reads from buffers it does not write itself.
+  constexpr std::int64_t bytes_read(int a) const {
+    std::int64_t total = 0;
+    fixed_set<Capacity> counted{};
+    each_member(a, -1, [&](int m) {
+      const scheduler_node& n = list.nodes[m];
+      for (int k = 0; k < n.num_dependencies; ++k) {
+        const dependency& d = list.dependencies[n.first_dependency + k];
+        if (d.write || counted.contains(d.buffer)) continue;
+        const int producer = list.node_of(d.buffer);
+        if (producer >= 0 && group_of[producer] == a) continue;
+        counted.insert(d.buffer);
+        total += bytes_of(d, n);
+      }
+    });
+    return total;
+  }
+
+  constexpr bool same_access(const dependency& x, const scheduler_node& nx, const dependency& y, const scheduler_node& ny) const {
+    if (x.buffer != y.buffer || x.star || y.star) return false;
+    if (x.own == y.own && nx.space == ny.space) return true;
+    return x.joined == y.joined && product(nx.space.numel, nx.space.rnumel) == product(ny.space.numel, ny.space.rnumel);
+  }
+  /// score_fusion_memory: bytes of the accesses both groups make. A template's are compared by buffer.
+  constexpr std::int64_t shared_bytes(int a, int b) const {
+    const bool by_name = groups[a].has_template || groups[b].has_template;
+    std::int64_t total = 0;
+    fixed_set<Capacity> counted{};
+    each_member(a, -1, [&](int ma) {
+      const scheduler_node& na = list.nodes[ma];
+      for (int i = 0; i < na.num_dependencies; ++i) {
+        const dependency& da = list.dependencies[na.first_dependency + i];
+        if (counted.contains(da.buffer)) continue;
+        each_member(b, -1, [&](int mb) {
+          const scheduler_node& nb = list.nodes[mb];
+          for (int j = 0; j < nb.num_dependencies; ++j) {
+            const dependency& db = list.dependencies[nb.first_dependency + j];
+            if (counted.contains(da.buffer) || !(by_name ? da.buffer == db.buffer : same_access(da, na, db, nb))) continue;
+            counted.insert(da.buffer);
+            total += bytes_of(da, na);
+          }
+        });
+      }
+    });
+    return total;
+  }
+  constexpr int distance(int a, int b) const {
+    const int d1 = groups[a].min_order - groups[b].max_order, d2 = groups[b].min_order - groups[a].max_order;
+    const int x = d1 < 0 ? -d1 : d1, y = d2 < 0 ? -d2 : d2;
+    return x > y ? x : y;
+  }
+  /// Does a path lead from the union of a and b through another group back into it?
+  constexpr bool would_make_cycle(int a, int b) const {
+    fixed_set<Capacity> both = groups[a].members;
+    both.insert(groups[b].members);
+    fixed_set<Capacity> before = groups[a].ancestors;
+    before.insert(groups[b].ancestors);
+    fixed_set<Capacity> reached = both;
+    fixed_set<Capacity> visited{};
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int c = 0; c < groups.size(); ++c) {
+        if (!groups[c].alive || c == a || c == b || visited.contains(c) || !groups[c].ancestors.intersects(reached)) continue;
+        if (before.intersects(groups[c].members)) return true;
+        visited.insert(c);
+        reached.insert(groups[c].members);
+        changed = true;
+      }
+    }
+    return false;
+  }
+  /// Can the matmul's operands be indexed with group a computed on the template's loads?
+  constexpr bool prologue_is_expressible(int a, int b) {
+    const node& matmul = (*g)[list.nodes[template_node(b)].root];
+    for (int side = 0; side < 2; ++side) {
+      lowering<graph<Capacity>, number_table<2 * Capacity + 128>> l{g, &list.buffers, &list.numbers};
+      each_member(a, b, [&](int m) { l.internal.insert(list.nodes[m].root); });
+      const extents& shape = g->shape(matmul.operands[side]);
+      const unsigned inner = 1u << (side == 0 ? shape.rank - 1 : shape.rank - 2);
+      l.space.rnumel = shape[side == 0 ? shape.rank - 1 : shape.rank - 2];
+      l.emit_yield(matmul.operands[side], l.axes_coordinates(shape, inner));
+      if (l.blocked >= 0 || l.overflowed()) return false;
+    }
+    return true;
+  }
+  /// The live groups in an order in which they can run: by first node, each after the groups it depends on.
+  constexpr fixed_vector<short, Capacity> execution_order() const {
+    fixed_vector<short, Capacity> order{};
+    fixed_set<Capacity> done{};
+    int alive = 0;
+    for (const group& x : groups) alive += x.alive;
+    while (order.size() < alive) {
+      const int before = order.size();
+      for (int i = 0; i < list.nodes.size(); ++i) {
+        const int a = group_of[i];
+        if (done.contains(i) || groups[a].min_order != i) continue;
+        bool ready = true;
+        for (int w = 0; w < done.num_words; ++w) ready = ready && (groups[a].ancestors.words[w] & ~done.words[w]) == 0;
+        if (!ready) continue;
+        order.push_back(static_cast<short>(a));
+        done.insert(groups[a].members);
+        break;
+      }
+      if (order.size() == before) break;  // a cycle: verify reports it
+    }
+    return order;
+  }
+  /// b joins a; a keeps its number.
+  constexpr void fuse(int a, int b, const loop_space& space) {
+    group& x = groups[a];
+    group& y = groups[b];
+    for (int m = y.head; m >= 0; m = next[m]) group_of[m] = static_cast<short>(a);
+    next[x.tail] = y.head;
+    x.tail = y.tail;
+    x.size = static_cast<short>(x.size + y.size);
+    x.space = space;
+    x.has_reduction = x.has_reduction || y.has_reduction;
+    x.has_template = x.has_template || y.has_template;
+    x.members.insert(y.members);
+    x.ancestors.insert(y.ancestors);
+    for (int w = 0; w < x.members.num_words; ++w) x.ancestors.words[w] &= ~x.members.words[w];
+    x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
+    x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
+    y.alive = false;
+  }
+};
+
+}  // namespace sinter::detail

@@ -1,0 +1,151 @@
+// A planned kernel as instructions: the members' lists joined, values passed in registers where a member reads what
+// another wrote, and every pointer, scalar and run-time number given a slot.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/schedule/plan.hpp"
+
+namespace sinter::detail {
+
+inline constexpr int max_kernel_instructions = 640;
+
+/// One list of instructions inside a kernel; a matmul has several.
+enum class section_role : unsigned char { main, left, right, second_right, epilogue };
+struct section {
+  section_role role = section_role::main;
+  short first = 0, count = 0;
+};
+
+struct lowered_kernel {
+  fixed_vector<instruction, max_kernel_instructions> code{};  ///< buffer, access: slots; operands: within the section
+  fixed_vector<section, 4> sections{};
+  fixed_vector<access_form, 192> accesses{};
+  fixed_vector<short, 96> buffers{};    ///< pointer slots: graph nodes
+  fixed_vector<short, 96> scalars{};    ///< scalar slots: positions in graph::scalars, or -2 - argument
+  fixed_vector<number, 96> sizes{};     ///< run-time numbers
+  number_table<256> numbers{};          ///< how to compute them
+  loop_space space{};
+  number batch = 1, rows = 0, columns = 0, inner = 0;  ///< of a matmul
+  bool overflowed = false;
+};
+
+template <class T, int N>
+constexpr short slot_of(fixed_vector<T, N>& slots, const T& item) {
+  for (int i = 0; i < slots.size(); ++i)
+    if (slots[i] == item) return static_cast<short>(i);
+  return static_cast<short>(slots.push_back(item));
+}
+
+/// Appends a finished list, replacing nodes by slots.
+template <class Lowering>
+constexpr void append_section(lowered_kernel& k, const Lowering& l, section_role role) {
+  k.overflowed = k.overflowed || l.overflowed();
+  k.sections.push_back({role, static_cast<short>(k.code.size()), static_cast<short>(l.code.size())});
+  const auto need = [&](number n) {
+    if (is_symbolic(n)) slot_of(k.sizes, n);
+  };
+  for (instruction i : l.code) {
+    if (i.access >= 0) {
+      const access_form& f = l.accesses[i.access];
+      need(f.offset);
+      for (int t = 0; t < f.size; ++t) need(f.terms[t].div), need(f.terms[t].mod), need(f.terms[t].coef);
+      i.access = static_cast<short>(k.accesses.push_back(f));
+    }
+    need(i.low), need(i.high);
+    if (i.code == opcode::load || i.code == opcode::gather_load || i.code == opcode::store)
+      i.buffer = slot_of(k.buffers, i.buffer);
+    else if (i.code == opcode::scalar)
+      i.buffer = slot_of(k.scalars, i.buffer);
+    k.code.push_back(i);
+  }
+}
+
+template <class Table>
+constexpr void finish(lowered_kernel& k, const Table& numbers) {
+  for (const number_definition& d : numbers.definitions) k.numbers.definitions.push_back(d);
+  k.overflowed = k.overflowed || k.code.overflowed || k.accesses.overflowed || k.buffers.overflowed || k.scalars.overflowed ||
+                 k.sizes.overflowed || k.numbers.definitions.overflowed;
+}
+
+template <int Capacity>
+constexpr lowered_kernel lower_group(const plan<Capacity>& p, int index) {
+  const auto& s = p.fusion.state;
+  const auto& g = *s.g;
+  const int a = p.kernels[index].group;
+  lowered_kernel k{};
+  k.space = s.groups[a].space;
+  auto numbers = s.list.numbers;
+  using list = lowering<graph<Capacity>, decltype(numbers)>;
+  const auto start = [&](number rnumel) {
+    list l{&g, &s.list.buffers, &numbers};
+    l.precise = s.o->precise_casts;
+    l.space = {k.space.numel, rnumel};
+    s.each_member(a, -1, [&](int m) { l.internal.insert(s.list.nodes[m].root); });
+    return l;
+  };
+  const auto emit_member = [&](list& l, int m) {
+    const scheduler_node& n = s.list.nodes[m];
+    const bool stored = s.needed_outside(n.root, a);
+    if (n.kind == node_kind::reduction) {
+      l.emit_root(n.root, linear_coordinates(g.shape(n.root), loop_var::x, numbers), stored);
+    } else if (n.by_axes) {
+      l.emit_root(n.root, l.axes_coordinates(l.loop_shape(n.root), n.axes), stored);
+    } else {
+      l.emit_root(n.root, l.root_coordinates(n.root, n.space.numel != k.space.numel), stored);
+    }
+  };
+
+  if (!s.groups[a].has_template) {
+    list l = start(k.space.rnumel);
+    for (int m = 0; m < s.list.nodes.size(); ++m)  // graph order is an order of execution
+      if (s.group_of[m] == a) emit_member(l, m);
+    append_section(k, l, section_role::main);
+    finish(k, numbers);
+    return k;
+  }
+
+  // A matmul: what each operand's elements are, then what happens to the products.
+  int products[2] = {-1, -1};
+  int num_products = 0;
+  for (int m = 0; m < s.list.nodes.size(); ++m)
+    if (s.group_of[m] == a && s.list.nodes[m].kind == node_kind::matmul && num_products < 2) products[num_products++] = s.list.nodes[m].root;
+  const node& matmul = g[products[0]];
+  const extents& left = g.shape(matmul.operands[0]);
+  const extents& result = g.shape(products[0]);
+  k.rows = result[result.rank - 2], k.columns = result[result.rank - 1], k.inner = left[left.rank - 1];
+  for (int d = 0; d + 2 < result.rank; ++d) k.batch = numbers.product(k.batch, result[d]);
+  {
+    list l = start(k.inner);
+    l.emit_yield(matmul.operands[0], l.axes_coordinates(left, 1u << (left.rank - 1)));
+    append_section(k, l, section_role::left);
+  }
+  for (int i = 0; i < num_products; ++i) {
+    const int operand = g[products[i]].operands[1];
+    const extents& right = g.shape(operand);
+    list l = start(k.inner);
+    l.emit_yield(operand, l.axes_coordinates(right, 1u << (right.rank - 2)));
+    append_section(k, l, i == 0 ? section_role::right : section_role::second_right);
+  }
+  list l = start(1);
+  for (int i = 0; i < num_products; ++i) l.accumulators[i] = static_cast<short>(products[i]);
+  for (int m = 0; m < s.list.nodes.size(); ++m) {
+    if (s.group_of[m] != a) continue;
+    const scheduler_node& n = s.list.nodes[m];
+    if (n.kind == node_kind::matmul) {
+      if (!s.needed_outside(n.root, a)) continue;
+      const short at = l.intern(l.root_coordinates(n.root, false));
+      instruction i{};
+      i.code = opcode::store, i.type = i.result = g[n.root].type, i.buffer = n.root, i.a = l.emit(n.root, at), i.access = l.access_of(n.root, at);
+      l.push(i);
+      continue;
+    }
+    bool after_product = false;
+    for (int j = 0; j < num_products; ++j) after_product = after_product || s.list.ancestors[m].contains(s.list.node_of(products[j]));
+    if (after_product) emit_member(l, m);
+  }
+  append_section(k, l, section_role::epilogue);
+  finish(k, numbers);
+  return k;
+}
+
+}  // namespace sinter::detail

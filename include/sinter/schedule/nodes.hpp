@@ -1,0 +1,169 @@
+// Scheduler nodes: one for each buffer that is computed, with its loop and what it reads and writes where.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/schedule/lower.hpp"
+
+namespace sinter::detail {
+
+enum class node_kind : unsigned char { pointwise, reduction, matmul };
+
+struct scheduler_node {
+  short root = -1;  ///< the graph node whose buffer this computes
+  node_kind kind = node_kind::pointwise;
+  loop_space space{};
+  unsigned char axes = 0;    ///< pointwise nodes reordered for a reduction: the axes that r walks
+  bool by_axes = false;
+  short first_dependency = 0, num_dependencies = 0;
+  short only_pads = 0;
+};
+
+/// A read or a write of a buffer. `own` is the access in the node's (x, r); `joined` the same over x * rnumel + r.
+struct dependency {
+  short buffer = -1;
+  bool write = false;
+  bool star = false;  ///< the whole buffer, at indices that cannot be compared
+  short own = -1, joined = -1;
+};
+
+/// The nodes of a program in topological order, before any fusion.
+template <int Capacity>
+struct node_list {
+  fixed_vector<scheduler_node, Capacity> nodes{};
+  fixed_vector<dependency, 4 * Capacity + 64> dependencies{};
+  fixed_vector<access_form, 2 * Capacity + 32> accesses{};
+  fixed_vector<fixed_set<Capacity>, Capacity> origins{};    ///< user-level calls computed by each node
+  fixed_vector<fixed_set<Capacity>, Capacity> ancestors{};  ///< nodes that must run before each node
+  number_table<2 * Capacity + 128> numbers{};
+  realization<Capacity> buffers{};
+
+  constexpr short intern(const access_form& f) {
+    for (int i = 0; i < accesses.size(); ++i)
+      if (accesses[i] == f) return static_cast<short>(i);
+    return static_cast<short>(accesses.push_back(f));
+  }
+  constexpr bool overflowed() const {
+    return nodes.overflowed || dependencies.overflowed || accesses.overflowed || numbers.definitions.overflowed;
+  }
+  constexpr int node_of(int buffer) const {
+    for (int i = 0; i < nodes.size(); ++i)
+      if (nodes[i].root == buffer) return i;
+    return -1;
+  }
+};
+
+template <class Graph>
+constexpr node_kind kind_of(const Graph& g, int id, bool unrolled) {
+  if (g[id].what == op::matmul) return node_kind::matmul;
+  return is_reduction(g[id].what) && !unrolled ? node_kind::reduction : node_kind::pointwise;
+}
+
+/// Lowers one node alone and records its dependencies and origins. Returns the view that could not be indexed, or -1.
+template <int Capacity>
+constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, scheduler_node& n, fixed_set<Capacity>& origins,
+                       const options& o) {
+  n.first_dependency = static_cast<short>(list.dependencies.size());
+  lowering<graph<Capacity>, number_table<2 * Capacity + 128>> l{&g, &list.buffers, &list.numbers};
+  l.precise = o.precise_casts;
+  const node& root = g[n.root];
+  if (n.kind == node_kind::matmul) {
+    const extents& shape = g.shape(n.root);
+    n.space.numel = list.numbers.numel(shape);
+    for (int k = 0; k < 2; ++k) {
+      const int base = view_base(g, root.operands[k]);
+      int v = root.operands[k];
+      while (is_view(g[v].what) && !list.buffers.realized(v)) v = g[v].operands[0];
+      list.dependencies.push_back({static_cast<short>(list.buffers.realized(v) ? v : base), false, true, -1, -1});
+    }
+    const access_form linear = offset_of(linear_coordinates(shape, loop_var::x, list.numbers), row_major_strides(shape, list.numbers), list.numbers);
+    const short at = list.intern(linear);
+    list.dependencies.push_back({n.root, true, false, at, at});
+    origins.insert(root.origin);
+  } else {
+    const unsigned mask = n.kind == node_kind::reduction ? static_cast<unsigned>(root.attr) : n.axes;
+    const extents shape = n.kind == node_kind::reduction ? g.shape(root.operands[0]) : l.loop_shape(n.root);
+    if (n.kind == node_kind::reduction || n.by_axes)
+      n.space = {list.numbers.numel(kept_axes(shape, mask)), list.numbers.numel(reduced_axes(shape, mask))};
+    else
+      n.space = {list.numbers.numel(shape), 1};
+    l.space = n.space;
+    l.emit_root(n.root, n.by_axes ? l.axes_coordinates(shape, mask) : l.root_coordinates(n.root, false), true);
+    if (l.blocked >= 0) {
+      list.dependencies.count = n.first_dependency;
+      return l.blocked;
+    }
+    for (const instruction& i : l.code) {
+      const bool write = i.code == opcode::store;
+      if (!write && i.code != opcode::load && i.code != opcode::gather_load) continue;
+      const access_form& own = l.accesses[i.access];
+      const bool star = i.code == opcode::gather_load || i.mask >= 0;
+      const dependency d{i.buffer, write, star, list.intern(own), list.intern(joined_form(own, n.space.rnumel, list.numbers))};
+      bool known = false;
+      for (int k = n.first_dependency; k < list.dependencies.size(); ++k)
+        known = known || (list.dependencies[k].buffer == d.buffer && list.dependencies[k].write == write && list.dependencies[k].own == d.own &&
+                          list.dependencies[k].star == star);
+      if (!known) list.dependencies.push_back(d);
+    }
+    for (const auto& m : l.seen)
+      if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.realized(m.node)) origins.insert(g[m.node].origin);
+    origins.insert(root.origin);
+    n.only_pads = g[n.root].what == op::pad;
+  }
+  n.num_dependencies = static_cast<short>(list.dependencies.size() - n.first_dependency);
+  return -1;
+}
+
+/// One node per computed buffer. A view that cannot be indexed in its reader's loop gets a buffer, and all start again.
+template <int Capacity>
+constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realization<Capacity>& decided, const options& o) {
+  node_list<Capacity> list{};
+  list.buffers = decided;
+  for (bool again = true; again;) {
+    again = false;
+    list.nodes.count = list.dependencies.count = list.accesses.count = list.origins.count = 0;
+    list.numbers.definitions.count = 0;
+    for (const auto& d : g.numbers.definitions) list.numbers.definitions.push_back(d);
+    for (int id = 0; id < g.size() && !again; ++id) {
+      if (!list.buffers.realized(id) || g[id].what == op::input) continue;
+      scheduler_node n{};
+      n.root = static_cast<short>(id);
+      n.kind = kind_of(g, id, list.buffers.unrolled.contains(id));
+      fixed_set<Capacity> origins{};
+      const int blocked = describe(g, list, n, origins, o);
+      if (blocked >= 0) {  // store what lies below the view; if that is stored already, store the view itself
+        const int below = is_view(g[blocked].what) ? g[blocked].operands[0] : blocked;
+        list.buffers.buffers.insert(list.buffers.realized(below) ? blocked : below);
+        again = true;
+      }
+      list.nodes.push_back(n);
+      list.origins.push_back(origins);
+    }
+  }
+  // Order: true dependencies, and every reader of an input's old version before the kernel that overwrites it.
+  for (int i = 0; i < list.nodes.size(); ++i) {
+    fixed_set<Capacity> before{};
+    const scheduler_node& n = list.nodes[i];
+    for (int k = 0; k < n.num_dependencies; ++k) {
+      const dependency& d = list.dependencies[n.first_dependency + k];
+      if (d.write) continue;
+      const int producer = list.node_of(d.buffer);
+      if (producer < 0) continue;
+      before.insert(producer);
+      before.insert(list.ancestors[producer]);
+    }
+    if (g[n.root].what == op::assign) {
+      const int old = view_base(g, g[n.root].operands[0]);
+      for (int j = 0; j < i; ++j)
+        for (int k = 0; k < list.nodes[j].num_dependencies; ++k) {
+          const dependency& d = list.dependencies[list.nodes[j].first_dependency + k];
+          if (d.buffer != old) continue;
+          before.insert(j);
+          before.insert(list.ancestors[j]);
+        }
+    }
+    list.ancestors.push_back(before);
+  }
+  return list;
+}
+
+}  // namespace sinter::detail

@@ -1,0 +1,61 @@
+// Options: every choice a user can make about fusion, and every threshold of the scheduler with where it comes from.
+// Structural, so that a fused function's type says them: `options o = max_autotune; o.max_fusion_size = 32;`.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+namespace sinter {
+
+struct options {
+  // ---- what may fuse
+  bool one_kernel_per_op = false;      ///< eager: nothing crosses the border of a user-level op
+  bool matmul_template = false;        ///< matmul is our template (takes prologues, epilogues), not a foreign kernel
+  bool prologue_fusion = true;         ///< pointwise work on a template's loads (needs matmul_template)
+  bool epilogue_fusion = true;         ///< pointwise work before a template's store (needs matmul_template)
+  bool dual_matmul = true;             ///< two matmuls of one left operand as one template (needs matmul_template)
+  bool norm_prologue = false;          ///< a row normalisation into the matmul that reads it (Inductor refuses this)
+  bool aggressive_fusion = false;      ///< also pair nodes of equal extents that share no data
+  bool precise_casts = false;          ///< round intermediates where eager execution would store them
+
+  // ---- thresholds; Inductor's defaults (reference: torch._inductor.config)
+  int max_fusion_rounds = 10;
+  int max_fusion_size = 64;            ///< nodes in one kernel
+  int pair_window = 64;                ///< candidates: each node with the next so many that touch the same buffer
+  int max_fusion_distance = 64;        ///< horizontal pairs further apart stay apart
+  int min_shared_bytes = 10;           ///< horizontal pairs sharing less stay apart
+  int realize_reads_threshold = 4;     ///< a reused value with more loads gets a buffer
+  int realize_ops_threshold = 30;      ///< a reused value with more ops gets a buffer
+  int realize_accumulated_reads_threshold = 8;
+  int max_inlined_ops = 100;           ///< any value with more ops gets a buffer
+  int unroll_reductions_threshold = 8; ///< shorter static reductions become pointwise
+  int peak_memory_factor = 32;
+  int prologue_read_ratio_percent = 110;  ///< a prologue may read at most this much of what it hands over
+
+  // ---- kernels
+  int persistent_reduction_limit = 8192;  ///< rnumel up to which a row stays on chip: 1024 threads hold 8 values each
+
+  friend constexpr bool operator==(const options&, const options&) = default;
+};
+
+/// One kernel per user-level op: the baseline of every comparison.
+inline constexpr options eager = [] {
+  options o{};
+  o.one_kernel_per_op = true;
+  return o;
+}();
+/// Inductor's default.
+inline constexpr options standard{};
+/// Matmul is a template with prologues, epilogues and dual products.
+inline constexpr options max_autotune = [] {
+  options o{};
+  o.matmul_template = true;
+  return o;
+}();
+/// Also what Inductor refuses.
+inline constexpr options max_fusion = [] {
+  options o{};
+  o.matmul_template = true;
+  o.norm_prologue = true;
+  return o;
+}();
+
+}  // namespace sinter

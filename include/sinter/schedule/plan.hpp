@@ -1,0 +1,211 @@
+// The plan: the scheduler's result as a constant. Kernels in order with their kind, what each reads and writes, and where
+// intermediate buffers live.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/base/fixed_string.hpp"
+#include "sinter/schedule/fuse.hpp"
+#include "sinter/base/orientation.hpp"
+
+namespace sinter {
+
+enum class kernel_kind : unsigned char { pointwise, reduction, persistent_reduction, matmul_template, foreign };
+
+namespace detail {
+
+constexpr std::string_view prefix(kernel_kind kind) {
+  constexpr std::string_view prefixes[] = {"poi", "red", "per", "tem", "for"};
+  return prefixes[static_cast<int>(kind)];
+}
+
+struct planned_kernel {
+  short group = -1;
+  kernel_kind kind = kernel_kind::pointwise;
+  orientation walk = orientation::row;
+};
+
+/// A buffer that lives between two kernels.
+struct planned_buffer {
+  short node = -1;
+  short first = 0, last = 0;  ///< the kernels that write it first and read it last
+};
+
+template <int Capacity>
+struct plan {
+  fusion_result<Capacity> fusion{};
+  fixed_vector<planned_kernel, Capacity> kernels{};
+  fixed_vector<planned_buffer, Capacity> buffers{};
+};
+
+/// Reductions whose operands lie contiguous along x rather than r are walked by columns.
+template <class State>
+constexpr orientation choose_orientation(const State& s, int a) {
+  if (s.list.numbers.hint(s.groups[a].space.numel) == 1) return orientation::row;
+  int rows = 0, columns = 0;
+  s.each_member(a, -1, [&](int m) {
+    const scheduler_node& n = s.list.nodes[m];
+    if (n.space.rnumel == 1) return;
+    for (int k = 0; k < n.num_dependencies; ++k) {
+      const dependency& d = s.list.dependencies[n.first_dependency + k];
+      const access_form& f = s.list.accesses[d.own];
+      for (int t = 0; t < f.size; ++t) {
+        if (f.terms[t].coef != 1 || f.terms[t].div != 1) continue;
+        (f.terms[t].variable == loop_var::r ? rows : columns) += 1;
+      }
+    }
+  });
+  return columns > rows ? orientation::column : orientation::row;
+}
+
+template <class State>
+constexpr planned_kernel choose_kernel(const State& s, int a) {
+  const auto& x = s.groups[a];
+  planned_kernel k{static_cast<short>(a)};
+  if (x.has_template) {
+    k.kind = s.o->matmul_template ? kernel_kind::matmul_template : kernel_kind::foreign;
+  } else if (x.has_reduction) {
+    k.walk = choose_orientation(s, a);
+    const bool on_chip = k.walk == orientation::row && is_static(x.space.rnumel) && x.space.rnumel <= s.o->persistent_reduction_limit;
+    k.kind = on_chip ? kernel_kind::persistent_reduction : kernel_kind::reduction;
+  }
+  return k;
+}
+
+/// Buffers between kernels, with their life times.
+template <int Capacity>
+constexpr void plan_memory(plan<Capacity>& p) {
+  const auto& s = p.fusion.state;
+  const auto kernel_of = [&](int node) {
+    for (int k = 0; k < p.kernels.size(); ++k)
+      if (p.kernels[k].group == s.group_of[node]) return k;
+    return -1;
+  };
+  for (int n = 0; n < s.list.nodes.size(); ++n) {
+    const int buffer = s.list.nodes[n].root;
+    if (s.is_output(buffer) || (*s.g)[buffer].what == op::assign || !s.needed_outside(buffer, s.group_of[n])) continue;
+    planned_buffer b{static_cast<short>(buffer), static_cast<short>(kernel_of(n)), static_cast<short>(kernel_of(n))};
+    for (int reader = 0; reader < s.list.nodes.size(); ++reader)
+      if (s.reads(reader, buffer) && kernel_of(reader) > b.last) b.last = static_cast<short>(kernel_of(reader));
+    p.buffers.push_back(b);
+  }
+}
+
+template <int Capacity>
+constexpr plan<Capacity> make_plan(const fusion_result<Capacity>& fusion) {
+  plan<Capacity> p{};
+  p.fusion = fusion;
+  for (short a : fusion.state.execution_order()) p.kernels.push_back(choose_kernel(fusion.state, a));
+  plan_memory(p);
+  return p;
+}
+
+/// Offsets of the intermediate buffers in the workspace, first fit in order of production; buffers whose lives do not
+/// overlap share memory.
+template <int Capacity>
+struct workspace_layout {
+  std::int64_t offsets[Capacity]{};
+  std::int64_t bytes = 0;
+};
+inline constexpr std::int64_t workspace_alignment = 256;  // cudaMalloc's, and enough for every vector load
+
+/// `value` maps a number of the plan to its value in bytes' terms: static, or known at the call.
+template <int Capacity, class Value>
+constexpr workspace_layout<Capacity> lay_out(const plan<Capacity>& p, Value value) {
+  workspace_layout<Capacity> w{};
+  const auto& g = *p.fusion.state.g;
+  std::int64_t sizes[Capacity]{};
+  for (int i = 0; i < p.buffers.size(); ++i) {
+    std::int64_t n = item_size(g[p.buffers[i].node].type);
+    const extents& shape = g.shape(p.buffers[i].node);
+    for (int d = 0; d < shape.rank; ++d) n *= value(shape[d]);
+    sizes[i] = (n + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+    bool moved = true;
+    std::int64_t at = 0;
+    while (moved) {
+      moved = false;
+      for (int j = 0; j < i; ++j) {
+        const bool lives_meet = p.buffers[j].first <= p.buffers[i].last && p.buffers[i].first <= p.buffers[j].last;
+        const bool overlap = at < w.offsets[j] + sizes[j] && w.offsets[j] < at + sizes[i];
+        if (lives_meet && overlap) at = w.offsets[j] + sizes[j], moved = true;
+      }
+    }
+    w.offsets[i] = at;
+    if (at + sizes[i] > w.bytes) w.bytes = at + sizes[i];
+  }
+  return w;
+}
+
+/// Names as Inductor's: <kind>_fused_<user-level ops, sorted, once each>_<index>.
+inline constexpr int max_name = 1024;
+template <int Capacity>
+constexpr text_buffer<max_name> name_kernel(const plan<Capacity>& p, int index) {
+  const auto& s = p.fusion.state;
+  fixed_set<Capacity> calls{};
+  s.each_member(p.kernels[index].group, -1, [&](int m) { calls.insert(s.list.origins[m]); });
+  text_buffer<max_name> name{};
+  name.append(prefix(p.kernels[index].kind));
+  name.append("_fused");
+  std::string_view last{};
+  while (true) {
+    std::string_view next{};
+    for (int i = 0; i < s.g->origins.size(); ++i) {
+      const std::string_view candidate = s.g->origins[i].name;
+      if (calls.contains(i) && (last.empty() || last < candidate) && (next.empty() || candidate < next)) next = candidate;
+    }
+    if (next.empty()) break;
+    name.append("_");
+    name.append(next);
+    last = next;
+  }
+  name.append("_");
+  name.append(static_cast<long>(index));
+  return name;
+}
+
+struct kernel_traffic {
+  std::int64_t read = 0, written = 0;
+};
+
+/// Bytes a kernel moves through memory: each buffer once, at most what the loop touches. Reference: Inductor's metric.
+template <int Capacity, class Value>
+constexpr kernel_traffic traffic(const plan<Capacity>& p, int index, Value value) {
+  const auto& s = p.fusion.state;
+  const int a = p.kernels[index].group;
+  kernel_traffic t{};
+  fixed_set<Capacity> reads{}, writes{};
+  const bool fused = s.groups[a].size > 1;
+  const auto numel_of = [&](const extents& e) {
+    std::int64_t n = 1;
+    for (int d = 0; d < e.rank; ++d) n *= value(e[d]);
+    return n;
+  };
+  s.each_member(a, -1, [&](int m) {
+    const scheduler_node& n = s.list.nodes[m];
+    for (int k = 0; k < n.num_dependencies; ++k) {
+      const dependency& d = s.list.dependencies[n.first_dependency + k];
+      auto& counted = d.write ? writes : reads;
+      if (counted.contains(d.buffer)) continue;
+      const int producer = s.list.node_of(d.buffer);
+      if (d.write ? !s.needed_outside(d.buffer, a) : producer >= 0 && s.group_of[producer] == a) continue;
+      counted.insert(d.buffer);
+      std::int64_t elements = numel_of(s.g->shape(d.buffer));
+      if (!fused && !d.star) {  // one loop: what it touches, for each distinct access
+        std::int64_t touched = 0;
+        for (int j = 0; j < n.num_dependencies; ++j) {
+          const dependency& e = s.list.dependencies[n.first_dependency + j];
+          if (e.buffer != d.buffer || e.write != d.write) continue;
+          const access_form& f = s.list.accesses[e.own];
+          bool uses_r = false;
+          for (int i = 0; i < f.size; ++i) uses_r = uses_r || f.terms[i].variable == loop_var::r;
+          touched += value(n.space.numel) * (uses_r ? value(n.space.rnumel) : 1);
+        }
+        if (touched < elements) elements = touched;
+      }
+      (d.write ? t.written : t.read) += elements * item_size((*s.g)[d.buffer].type);
+    }
+  });
+  return t;
+}
+
+}  // namespace detail
+}  // namespace sinter

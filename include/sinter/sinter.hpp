@@ -1,0 +1,7 @@
+// sinter: tensor expressions fused into kernels by the C++ compiler. The umbrella: everything a user needs.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/explain/dot.hpp"
+#include "sinter/explain/explain.hpp"
+#include "sinter/run/fuse.hpp"

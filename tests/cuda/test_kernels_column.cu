@@ -1,0 +1,233 @@
+// Reductions across memory over bodies written by hand, against plain loops in double.
+// SPDX-License-Identifier: BSL-1.0
+#include "test_kernels_support.cuh"
+
+#include <algorithm>
+
+#include "sinter/kernels/cuda/reduction_launch.cuh"
+
+using namespace kernel_tests;
+
+namespace {
+
+template <class Body, long StaticNumel = -1, class Args>
+void launch(const std::string& what, const Args& args) {
+  const std::int64_t bytes = reduction_workspace_bytes<Body, orientation::column>(args.numel, args.rnumel);
+  device_array<unsigned char> workspace(static_cast<std::size_t>(bytes));
+  run(what, [&] {
+    cuda::reduction<Body, orientation::column, -1, StaticNumel>(args, bytes > 0 ? workspace.data() : nullptr, nullptr,
+                                                                "red_test");
+  });
+  workspace.check_guards(what + " workspace");
+}
+
+/// sum, m2 and argmax per column, plus a bias along x and a scaled sum in T.
+template <class T, long N>
+using statistics = body<load<0, T, at_column<N>>, reduce<ops::sum, T, float, 0>, reduce<ops::m2, T, float, 0>,
+                        reduce<ops::argmax, T, std::int64_t, 0>, load<1, float, at_x>, compute<ops::add, float, float, 1, 4>,
+                        store<2, float, 5, at_x>, store<3, float, 2, at_x>, store<4, std::int64_t, 3, at_x>,
+                        compute<ops::mul, float, float, 4, 4>, store<5, T, 9, at_x>>;
+
+template <class T, long N, long StaticNumel>
+void test_statistics(const char* name, std::int64_t columns, std::int64_t rows, std::size_t shift = 0) {
+  const auto a = numbers<T>(rows * columns, 1);
+  const auto bias = numbers<float>(columns, 2);
+  device_array<T> da(a, shift), early(columns);
+  device_array<float> db(bias), sums(columns), m2(columns);
+  device_array<std::int64_t> where(columns);
+  auto args = make_args<6, 0, 1>(columns, rows);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = sums.data();
+  args.pointers[3] = m2.data(), args.pointers[4] = where.data(), args.pointers[5] = early.data();
+  args.sizes[0] = columns;
+  const std::string what = label(name, rows, columns, shift ? "misaligned" : "");
+  launch<statistics<T, N>, StaticNumel>(what, args);
+
+  std::vector<double> mean(columns, 0.0), total(columns, 0.0), squares(columns, 0.0), best(columns, 0.0), at(columns, 0.0);
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t x = 0; x < columns; ++x) {
+      const double v = number(a[r * columns + x]);
+      total[x] += v;
+      if (r == 0 || v > best[x]) best[x] = v, at[x] = static_cast<double>(r);
+    }
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t x = 0; x < columns; ++x) squares[x] += std::pow(number(a[r * columns + x]) - total[x] / rows, 2);
+  const double n = static_cast<double>(rows);
+  check_close(what + " sum", sums.host(), [&](std::size_t x) { return total[x] + bias[x]; }, 1e-5, 1e-6 * n + 1e-6);
+  check_close(what + " m2", m2.host(), [&](std::size_t x) { return squares[x]; }, 1e-4, 1e-5);
+  check_close(what + " argmax", where.host(), [&](std::size_t x) { return at[x]; }, 0, 0);
+  check_close(what + " early row store", early.host(), [&](std::size_t x) { return bias[x] * bias[x]; }, step_of<T>(), 0);
+  sums.check_guards(what), m2.check_guards(what), where.check_guards(what), early.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("columns: statistics") {
+  for (const std::int64_t columns : {1, 2, 3, 8, 31, 32, 33, 100, 256, 1000, 4096})
+    for (const std::int64_t rows : {0, 1, 7, 32, 33, 255, 256, 1000, 5000}) {
+      if (columns * rows > 4000000) continue;
+      test_statistics<float, d0, -1>("columns f32, dynamic", columns, rows);
+      if (rows == 0 || rows == 33 || rows == 1000) {
+        test_statistics<bf16, d0, -1>("columns bf16, dynamic", columns, rows);
+        test_statistics<float, d0, -1>("columns f32, dynamic", columns, rows, 1);
+      }
+    }
+  test_statistics<float, d0, -1>("columns f32, dynamic", 0, 10);
+  test_statistics<bf16, 1024, 1024>("columns bf16, static", 1024, 3000);
+  test_statistics<bf16, 100, 100>("columns bf16, static", 100, 3000);
+  test_statistics<float, 7, 7>("columns f32, static", 7, 3000);
+  test_statistics<float, d0, -1>("columns f32, dynamic", 3, 100000);
+  test_statistics<float, d0, -1>("columns f32, dynamic", 1, 300001);
+  test_statistics<float, d0, -1>("columns f32, dynamic", 8192, 300);
+}
+
+TEST_CASE("columns: splits give the same bits every time") {
+  const std::int64_t columns = 96, rows = 20000;
+  using B = body<load<0, float, at_column<d0>>, reduce<ops::sum, float, float, 0>, store<1, float, 1, at_x>>;
+  static_assert(num_splits(orientation::column, columns, rows) > 1);
+  const auto a = numbers<float>(rows * columns, 1);
+  device_array<float> da(a), out(columns);
+  auto args = make_args<2, 0, 1>(columns, rows);
+  args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.sizes[0] = columns;
+  launch<B>("column sum", args);
+  const auto first = out.host();
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    launch<B>("column sum again", args);
+    check_close("column sum is deterministic", out.host(), [&](std::size_t x) { return first[x]; }, 0, 0);
+  }
+}
+
+// ---- several phases: softmax along columns -----------------------------------------------------------------------------
+
+namespace {
+
+template <class T, long N>
+using softmax = body<load<0, T, at_column<N>>, reduce<ops::amax, T, float, 0>, compute<ops::sub, float, float, 0, 1>,
+                     compute<ops::exp, float, float, 2>, reduce<ops::sum, float, float, 3>,
+                     compute<ops::div, float, float, 3, 4>, store<1, T, 5, at_column<N>>>;
+
+template <class T, long N, long StaticNumel>
+void test_softmax(const char* name, std::int64_t columns, std::int64_t rows, std::size_t shift = 0) {
+  const auto a = numbers<T>(rows * columns, 1);
+  device_array<T> da(a, shift), out(rows * columns);
+  auto args = make_args<2, 0, 1>(columns, rows);
+  args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.sizes[0] = columns;
+  const std::string what = label(name, rows, columns, shift ? "misaligned" : "");
+  launch<softmax<T, N>, StaticNumel>(what, args);
+  std::vector<double> most(columns, -1e300), sums(columns, 0.0);
+  for (std::size_t k = 0; k < a.size(); ++k) most[k % columns] = std::max(most[k % columns], number(a[k]));
+  for (std::size_t k = 0; k < a.size(); ++k) sums[k % columns] += std::exp(number(a[k]) - most[k % columns]);
+  check_close(what, out.host(),
+              [&](std::size_t k) { return std::exp(number(a[k]) - most[k % columns]) / sums[k % columns]; },
+              4 * step_of<T>() + 2e-6, 1e-30);
+  out.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("columns: softmax") {
+  for (const std::int64_t columns : {1, 5, 32, 100, 1000})
+    for (const std::int64_t rows : {0, 1, 7, 100, 1000}) {
+      test_softmax<float, d0, -1>("column softmax f32, dynamic", columns, rows);
+      test_softmax<bf16, d0, -1>("column softmax bf16, dynamic", columns, rows);
+      test_softmax<bf16, d0, -1>("column softmax bf16, dynamic", columns, rows, 1);
+    }
+  test_softmax<bf16, 512, 512>("column softmax bf16, static", 512, 777);
+}
+
+// ---- element stores, operands of row scope, mixed types ------------------------------------------------------------------
+
+TEST_CASE("columns: element stores, row operands, masks, two axes") {
+  // [A, R, B] reduced over R: x = a * B + b. Also out2 = 2 * input as f32, the sum of a row value, a masked sum of r > 0.
+  using at_arb = at<0, x_term<d1, d0>, x_term<1, 1, d0>, r_term<d0>>;
+  using B = body<load<0, bf16, at_arb>, reduce<ops::sum, bf16, float, 0>, store<1, float, 1, at_x>,
+                 compute<ops::add, float, float, 0, 0>, store<2, float, 3, at_arb>, load<3, bf16, at_x>,
+                 reduce<ops::sum, bf16, float, 5>, store<4, float, 6, at_x>, inside<at_r, 1, d2>,
+                 load<0, bf16, at_arb, 8>, reduce<ops::amax, bf16, bf16, 9>, store<5, bf16, 10, at_x>>;
+  const auto test = [](std::int64_t na, std::int64_t nr, std::int64_t nb) {
+    const std::int64_t n = na * nb;
+    const auto in = numbers<bf16>(n * nr, 1), row = numbers<bf16>(n, 2);
+    device_array<bf16> din(in), drow(row), most(n);
+    device_array<float> sums(n), twice(n * nr), row_sums(n);
+    auto args = make_args<6, 0, 3>(n, nr);
+    args.pointers[0] = din.data(), args.pointers[1] = sums.data(), args.pointers[2] = twice.data();
+    args.pointers[3] = drow.data(), args.pointers[4] = row_sums.data(), args.pointers[5] = most.data();
+    args.sizes[0] = nb, args.sizes[1] = nb * nr, args.sizes[2] = nr;
+    const std::string what = label("A R B", na * nr, nb);
+    launch<B>(what, args);
+    const auto value = [&](std::size_t x, std::int64_t r) { return number(in[x / nb * nb * nr + r * nb + x % nb]); };
+    check_close(what + " sum", sums.host(),
+                [&](std::size_t x) {
+                  double s = 0;
+                  for (std::int64_t r = 0; r < nr; ++r) s += value(x, r);
+                  return s;
+                },
+                1e-5, 1e-6 * nr);
+    check_close(what + " elements", twice.host(), [&](std::size_t k) { return 2 * number(in[k]); }, 0, 0);
+    check_close(what + " row value", row_sums.host(), [&](std::size_t x) { return number(row[x]) * nr; }, 1e-4, 0);
+    check_close(what + " masked", most.host(),
+                [&](std::size_t x) {
+                  double m = 0;
+                  for (std::int64_t r = 1; r < nr; ++r) m = std::max(m, value(x, r));
+                  return m;
+                },
+                0, 0);
+    sums.check_guards(what), twice.check_guards(what), row_sums.check_guards(what), most.check_guards(what);
+  };
+  test(1, 100, 64);
+  test(5, 33, 24);
+  test(4, 100, 7);
+  test(2, 10000, 16);
+  test(1, 100000, 1);
+}
+
+TEST_CASE("columns: wide and narrow element types") {
+  const auto test = [](auto zero, auto result_zero, const char* name) {
+    using T = decltype(zero);
+    using R = decltype(result_zero);
+    using B = body<load<0, T, at_column<d0>>, reduce<ops::argmax, T, std::int64_t, 0>, reduce<ops::sum, T, R, 0>,
+                   store<1, std::int64_t, 1, at_x>, store<2, R, 2, at_x>>;
+    const std::int64_t columns = 64, rows = 1000;
+    const auto a = numbers<T>(rows * columns, 1);
+    device_array<T> da(a);
+    device_array<std::int64_t> where(columns);
+    device_array<R> sums(columns);
+    auto args = make_args<3, 0, 1>(columns, rows);
+    args.pointers[0] = da.data(), args.pointers[1] = where.data(), args.pointers[2] = sums.data(), args.sizes[0] = columns;
+    launch<B>(name, args);
+    check_close(std::string(name) + " argmax", where.host(),
+                [&](std::size_t x) {
+                  std::int64_t best = 0;
+                  for (std::int64_t r = 0; r < rows; ++r)
+                    if (number(a[r * columns + x]) > number(a[best * columns + x])) best = r;
+                  return best;
+                },
+                0, 0);
+    check_close(std::string(name) + " sum", sums.host(),
+                [&](std::size_t x) {
+                  double s = 0;
+                  for (std::int64_t r = 0; r < rows; ++r) s += number(a[r * columns + x]);
+                  return s;
+                },
+                1e-12, 1e-9);
+    where.check_guards(name), sums.check_guards(name);
+  };
+  test(std::uint8_t{}, std::int64_t{}, "columns u8");
+  test(std::int8_t{}, std::int64_t{}, "columns i8");
+  test(double{}, double{}, "columns f64");
+  test(std::int64_t{}, std::int64_t{}, "columns i64");
+}
+
+TEST_CASE("columns: 64-bit indices give the same") {
+  const std::int64_t columns = 100, rows = 500;
+  const auto a = numbers<float>(rows * columns, 1);
+  device_array<float> da(a), narrow(rows * columns), wide(rows * columns);
+  auto args = make_args<2, 0, 1>(columns, rows);
+  args.pointers[0] = da.data(), args.sizes[0] = columns;
+  using B = softmax<float, d0>;
+  args.pointers[1] = narrow.data();
+  run("32-bit", [&] { cuda::detail::launch_column<4, int>(B{}, args, 1, nullptr, nullptr, "red_test"); });
+  args.pointers[1] = wide.data();
+  run("64-bit", [&] { cuda::detail::launch_column<1, std::int64_t>(B{}, args, 1, nullptr, nullptr, "red_test"); });
+  const auto expected = narrow.host();
+  check_close("64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 2e-6, 0);
+}

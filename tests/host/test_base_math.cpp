@@ -1,0 +1,141 @@
+// How exact the elementary functions of float are: over all exponents, signs and special values, against the C library
+// in double. The bounds are those the headers state, in units of the last place. SPDX-License-Identifier: BSL-1.0
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include "sinter/base/op.hpp"
+
+namespace {
+
+float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u); }
+
+/// The distance in units of the last place that float has at `exact`; infinite where one is NaN and the other is not.
+double ulps(float value, double exact) {
+  const auto rounded = static_cast<float>(exact);
+  if (std::isnan(exact) || std::isnan(value)) return std::isnan(exact) && std::isnan(value) ? 0 : INFINITY;
+  if (std::isinf(rounded) || std::isinf(value)) {
+    if (value == rounded) return 0;
+    // Beside the largest float, infinity counts as the next float.
+    if (std::isinf(exact) || (std::isinf(value) && std::fabs(exact) < 0x1.fffffcp127)) return INFINITY;
+    return std::fabs(exact - std::copysign(0x1p128, exact)) / 0x1p104;
+  }
+  int exponent = 0;
+  std::frexp(exact, &exponent);
+  return std::fabs(value - exact) / std::ldexp(1.0, (exponent < -125 ? -125 : exponent) - 24);
+}
+
+template <class F, class G>
+void check(const char* name, double bound, F function, G exact, float low = -INFINITY, float high = INFINITY) {
+  double worst = 0;
+  float at = 0;
+  const auto look = [&](std::uint32_t u) {
+    const float x = from_bits(u);
+    if (x < low || x > high) return;
+    const float value = function(x);
+    const double e = exact(static_cast<double>(x));
+    const double distance = ulps(value, e);
+    if (!(distance <= worst)) worst = distance, at = x;
+  };
+  // A prime stride meets every exponent with changing fractions; around powers of two everything near.
+  for (std::uint64_t u = 0; u <= 0xffffffffu; u += 4099) look(static_cast<std::uint32_t>(u));
+  for (std::uint32_t e = 0; e < 512; ++e)
+    for (std::uint32_t d = 0; d < 64; ++d) look((e << 23) + d - 32);
+  INFO(std::string(name) << ": " << worst << " ulp at " << std::to_string(at));
+  CHECK(worst <= bound);
+}
+
+}  // namespace
+
+namespace ops = sinter::ops;
+
+#define SINTER_CHECK(name, bound) \
+  check(                          \
+      #name, bound, [](float x) { return ops::name::apply(x); }, [](double x) { return std::name(x); })
+
+TEST_CASE("elementary functions are within their bounds over all floats") {
+  SINTER_CHECK(exp, 1.0);
+  SINTER_CHECK(exp2, 1.3);
+  SINTER_CHECK(expm1, 1.6);
+  SINTER_CHECK(log, 1.0);
+  SINTER_CHECK(log2, 2.3);
+  SINTER_CHECK(log10, 2.1);
+  SINTER_CHECK(log1p, 1.6);
+  SINTER_CHECK(tanh, 1.4);
+  SINTER_CHECK(erf, 1.5);
+  SINTER_CHECK(sqrt, 0.5);
+  SINTER_CHECK(sin, 1.1);
+  SINTER_CHECK(cos, 1.1);
+  SINTER_CHECK(tan, 2.5);
+  SINTER_CHECK(floor, 0);
+  SINTER_CHECK(ceil, 0);
+  SINTER_CHECK(trunc, 0);
+  check(
+      "round", 0, [](float x) { return ops::round::apply(x); }, [](double x) { return std::rint(x); });
+  check(
+      "rsqrt", 1.5, [](float x) { return ops::rsqrt::apply(x); }, [](double x) { return 1 / std::sqrt(x); });
+}
+
+TEST_CASE("signed zeros survive the odd functions and the roundings") {
+  const float zero = -0.0f;
+  CHECK(std::signbit(ops::expm1::apply(zero)));
+  CHECK(std::signbit(ops::log1p::apply(zero)));
+  CHECK(std::signbit(ops::tanh::apply(zero)));
+  CHECK(std::signbit(ops::erf::apply(zero)));
+  CHECK(std::signbit(ops::sqrt::apply(zero)));
+  CHECK(std::signbit(ops::sin::apply(zero)));
+  for (float x : {-0.0f, -0.25f}) {
+    CHECK(std::signbit(ops::ceil::apply(x)));
+    CHECK(std::signbit(ops::trunc::apply(x)));
+    CHECK(std::signbit(ops::round::apply(x)));
+  }
+  CHECK(!std::signbit(ops::floor::apply(0.0f)));
+}
+
+TEST_CASE("activations are within their bounds") {
+  // Up to the point where e^-x overflows; below it the results vanish.
+  check(
+      "sigmoid", 3.0, [](float x) { return ops::sigmoid::apply(x); }, [](double x) { return 1 / (1 + std::exp(-x)); },
+      -87);
+  check(
+      "silu", 3.0, [](float x) { return ops::silu::apply(x); }, [](double x) { return x / (1 + std::exp(-x)); }, -83,
+      3e38f);
+  check(
+      "softplus", 4.0, [](float x) { return ops::softplus::apply(x); },
+      [](double x) { return x > 20 ? x : std::log1p(std::exp(x)); });
+  check(
+      "logsigmoid", 4.0, [](float x) { return ops::logsigmoid::apply(x); },
+      [](double x) { return std::fmin(x, 0.0) - std::log1p(std::exp(-std::fabs(x))) + (x - x); }, -3e38f, 3e38f);
+  check(
+      "mish", 6.0, [](float x) { return ops::mish::apply(x); },
+      [](double x) { return x > 20 ? x : x * std::tanh(std::log1p(std::exp(x))); }, -80);
+  check(
+      "elu", 2.5, [](float x) { return ops::elu::apply(x, 1.0f); }, [](double x) { return x < 0 ? std::expm1(x) : x; });
+  check(
+      "relu6", 0, [](float x) { return ops::relu6::apply(x); },
+      [](double x) { return std::isnan(x) ? x : std::fmin(std::fmax(x, 0.0), 6.0); });
+}
+
+TEST_CASE("gelu is exact to the precision of 1 + erf") {
+  for (float x = -12; x <= 12; x += 0.0009765625f) {
+    const double exact = 0.5 * x * std::erfc(-x * 0.70710678118654752440);
+    CHECK(std::fabs(ops::gelu::apply(x) - exact) <= 3e-7 * std::fmax(1.0, std::fabs(x)));
+    const double u = 0.79788456080286535588 * (x + 0.044715 * x * x * x);
+    const double exact_tanh = x / (1 + std::exp(-2 * u));
+    CHECK(std::fabs(ops::gelu_tanh::apply(x) - exact_tanh) <=
+          1e-6 * std::fabs(exact_tanh) * (1 + std::fabs(u)) + 1e-37);
+  }
+}
+
+TEST_CASE("double goes through the C library") {
+  for (double x : {-3.5, -0.5, 0.1, 1.0, 2.5}) {
+    CHECK(ops::exp::apply(x) == std::exp(x));
+    CHECK(ops::tanh::apply(x) == std::tanh(x));
+    CHECK(ops::erf::apply(x) == std::erf(x));
+    CHECK(ops::round::apply(x) == std::rint(x));
+    CHECK(ops::pow::apply(2.0, x) == std::pow(2.0, x));
+    CHECK(ops::silu::apply(x) == doctest::Approx(x / (1 + std::exp(-x))));
+  }
+}
