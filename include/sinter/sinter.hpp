@@ -5,3 +5,7 @@
 #include "sinter/explain/dot.hpp"
 #include "sinter/explain/explain.hpp"
 #include "sinter/run/fuse.hpp"
+
+#ifdef __CUDACC__
+#include "sinter/run/cuda.cuh"
+#endif

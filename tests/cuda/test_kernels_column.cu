@@ -24,9 +24,9 @@ void launch(const std::string& what, const Args& args) {
 /// sum, m2 and argmax per column, plus a bias along x and a scaled sum in T.
 template <class T, long N>
 using statistics = body<load<0, T, at_column<N>>, reduce<ops::sum, T, float, 0>, reduce<ops::m2, T, float, 0>,
-                        reduce<ops::argmax, T, std::int64_t, 0>, load<1, float, at_x>, compute<ops::add, float, float, 1, 4>,
-                        store<2, float, 5, at_x>, store<3, float, 2, at_x>, store<4, std::int64_t, 3, at_x>,
-                        compute<ops::mul, float, float, 4, 4>, store<5, T, 9, at_x>>;
+                        reduce<ops::argmax, T, std::int64_t, 0>, load<1, float, at_x>,
+                        compute<ops::add, float, float, 1, 4>, store<2, float, 5, at_x>, store<3, float, 2, at_x>,
+                        store<4, std::int64_t, 3, at_x>, compute<ops::mul, float, float, 4, 4>, store<5, T, 9, at_x>>;
 
 template <class T, long N, long StaticNumel>
 void test_statistics(const char* name, std::int64_t columns, std::int64_t rows, std::size_t shift = 0) {
@@ -42,7 +42,8 @@ void test_statistics(const char* name, std::int64_t columns, std::int64_t rows, 
   const std::string what = label(name, rows, columns, shift ? "misaligned" : "");
   launch<statistics<T, N>, StaticNumel>(what, args);
 
-  std::vector<double> mean(columns, 0.0), total(columns, 0.0), squares(columns, 0.0), best(columns, 0.0), at(columns, 0.0);
+  std::vector<double> mean(columns, 0.0), total(columns, 0.0), squares(columns, 0.0), best(columns, 0.0),
+      at(columns, 0.0);
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t x = 0; x < columns; ++x) {
       const double v = number(a[r * columns + x]);
@@ -52,10 +53,14 @@ void test_statistics(const char* name, std::int64_t columns, std::int64_t rows, 
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t x = 0; x < columns; ++x) squares[x] += std::pow(number(a[r * columns + x]) - total[x] / rows, 2);
   const double n = static_cast<double>(rows);
-  check_close(what + " sum", sums.host(), [&](std::size_t x) { return total[x] + bias[x]; }, 1e-5, 1e-6 * n + 1e-6);
-  check_close(what + " m2", m2.host(), [&](std::size_t x) { return squares[x]; }, 1e-4, 1e-5);
-  check_close(what + " argmax", where.host(), [&](std::size_t x) { return at[x]; }, 0, 0);
-  check_close(what + " early row store", early.host(), [&](std::size_t x) { return bias[x] * bias[x]; }, step_of<T>(), 0);
+  check_close(
+      what + " sum", sums.host(), [&](std::size_t x) { return total[x] + bias[x]; }, 1e-5, 1e-6 * n + 1e-6);
+  check_close(
+      what + " m2", m2.host(), [&](std::size_t x) { return squares[x]; }, 1e-4, 1e-5);
+  check_close(
+      what + " argmax", where.host(), [&](std::size_t x) { return at[x]; }, 0, 0);
+  check_close(
+      what + " early row store", early.host(), [&](std::size_t x) { return bias[x] * bias[x]; }, step_of<T>(), 0);
   sums.check_guards(what), m2.check_guards(what), where.check_guards(what), early.check_guards(what);
 }
 
@@ -92,11 +97,13 @@ TEST_CASE("columns: splits give the same bits every time") {
   const auto first = out.host();
   for (int repeat = 0; repeat < 10; ++repeat) {
     launch<B>("column sum again", args);
-    check_close("column sum is deterministic", out.host(), [&](std::size_t x) { return first[x]; }, 0, 0);
+    check_close(
+        "column sum is deterministic", out.host(), [&](std::size_t x) { return first[x]; }, 0, 0);
   }
 }
 
-// ---- several phases: softmax along columns -----------------------------------------------------------------------------
+// ---- several phases: softmax along columns
+// -----------------------------------------------------------------------------
 
 namespace {
 
@@ -116,9 +123,9 @@ void test_softmax(const char* name, std::int64_t columns, std::int64_t rows, std
   std::vector<double> most(columns, -1e300), sums(columns, 0.0);
   for (std::size_t k = 0; k < a.size(); ++k) most[k % columns] = std::max(most[k % columns], number(a[k]));
   for (std::size_t k = 0; k < a.size(); ++k) sums[k % columns] += std::exp(number(a[k]) - most[k % columns]);
-  check_close(what, out.host(),
-              [&](std::size_t k) { return std::exp(number(a[k]) - most[k % columns]) / sums[k % columns]; },
-              4 * step_of<T>() + 2e-6, 1e-30);
+  check_close(
+      what, out.host(), [&](std::size_t k) { return std::exp(number(a[k]) - most[k % columns]) / sums[k % columns]; },
+      4 * step_of<T>() + 2e-6, 1e-30);
   out.check_guards(what);
 }
 
@@ -134,10 +141,12 @@ TEST_CASE("columns: softmax") {
   test_softmax<bf16, 512, 512>("column softmax bf16, static", 512, 777);
 }
 
-// ---- element stores, operands of row scope, mixed types ------------------------------------------------------------------
+// ---- element stores, operands of row scope, mixed types
+// ------------------------------------------------------------------
 
 TEST_CASE("columns: element stores, row operands, masks, two axes") {
-  // [A, R, B] reduced over R: x = a * B + b. Also out2 = 2 * input as f32, the sum of a row value, a masked sum of r > 0.
+  // [A, R, B] reduced over R: x = a * B + b. Also out2 = 2 * input as f32, the sum of a row value, a masked sum of r >
+  // 0.
   using at_arb = at<0, x_term<d1, d0>, x_term<1, 1, d0>, r_term<d0>>;
   using B = body<load<0, bf16, at_arb>, reduce<ops::sum, bf16, float, 0>, store<1, float, 1, at_x>,
                  compute<ops::add, float, float, 0, 0>, store<2, float, 3, at_arb>, load<3, bf16, at_x>,
@@ -155,22 +164,26 @@ TEST_CASE("columns: element stores, row operands, masks, two axes") {
     const std::string what = label("A R B", na * nr, nb);
     launch<B>(what, args);
     const auto value = [&](std::size_t x, std::int64_t r) { return number(in[x / nb * nb * nr + r * nb + x % nb]); };
-    check_close(what + " sum", sums.host(),
-                [&](std::size_t x) {
-                  double s = 0;
-                  for (std::int64_t r = 0; r < nr; ++r) s += value(x, r);
-                  return s;
-                },
-                1e-5, 1e-6 * nr);
-    check_close(what + " elements", twice.host(), [&](std::size_t k) { return 2 * number(in[k]); }, 0, 0);
-    check_close(what + " row value", row_sums.host(), [&](std::size_t x) { return number(row[x]) * nr; }, 1e-4, 0);
-    check_close(what + " masked", most.host(),
-                [&](std::size_t x) {
-                  double m = 0;
-                  for (std::int64_t r = 1; r < nr; ++r) m = std::max(m, value(x, r));
-                  return m;
-                },
-                0, 0);
+    check_close(
+        what + " sum", sums.host(),
+        [&](std::size_t x) {
+          double s = 0;
+          for (std::int64_t r = 0; r < nr; ++r) s += value(x, r);
+          return s;
+        },
+        1e-5, 1e-6 * nr);
+    check_close(
+        what + " elements", twice.host(), [&](std::size_t k) { return 2 * number(in[k]); }, 0, 0);
+    check_close(
+        what + " row value", row_sums.host(), [&](std::size_t x) { return number(row[x]) * nr; }, 1e-4, 0);
+    check_close(
+        what + " masked", most.host(),
+        [&](std::size_t x) {
+          double m = 0;
+          for (std::int64_t r = 1; r < nr; ++r) m = std::max(m, value(x, r));
+          return m;
+        },
+        0, 0);
     sums.check_guards(what), twice.check_guards(what), row_sums.check_guards(what), most.check_guards(what);
   };
   test(1, 100, 64);
@@ -192,23 +205,26 @@ TEST_CASE("columns: wide and narrow element types") {
     device_array<std::int64_t> where(columns);
     device_array<R> sums(columns);
     auto args = make_args<3, 0, 1>(columns, rows);
-    args.pointers[0] = da.data(), args.pointers[1] = where.data(), args.pointers[2] = sums.data(), args.sizes[0] = columns;
+    args.pointers[0] = da.data(), args.pointers[1] = where.data(), args.pointers[2] = sums.data(),
+    args.sizes[0] = columns;
     launch<B>(name, args);
-    check_close(std::string(name) + " argmax", where.host(),
-                [&](std::size_t x) {
-                  std::int64_t best = 0;
-                  for (std::int64_t r = 0; r < rows; ++r)
-                    if (number(a[r * columns + x]) > number(a[best * columns + x])) best = r;
-                  return best;
-                },
-                0, 0);
-    check_close(std::string(name) + " sum", sums.host(),
-                [&](std::size_t x) {
-                  double s = 0;
-                  for (std::int64_t r = 0; r < rows; ++r) s += number(a[r * columns + x]);
-                  return s;
-                },
-                1e-12, 1e-9);
+    check_close(
+        std::string(name) + " argmax", where.host(),
+        [&](std::size_t x) {
+          std::int64_t best = 0;
+          for (std::int64_t r = 0; r < rows; ++r)
+            if (number(a[r * columns + x]) > number(a[best * columns + x])) best = r;
+          return best;
+        },
+        0, 0);
+    check_close(
+        std::string(name) + " sum", sums.host(),
+        [&](std::size_t x) {
+          double s = 0;
+          for (std::int64_t r = 0; r < rows; ++r) s += number(a[r * columns + x]);
+          return s;
+        },
+        1e-12, 1e-9);
     where.check_guards(name), sums.check_guards(name);
   };
   test(std::uint8_t{}, std::int64_t{}, "columns u8");
@@ -229,5 +245,6 @@ TEST_CASE("columns: 64-bit indices give the same") {
   args.pointers[1] = wide.data();
   run("64-bit", [&] { cuda::detail::launch_column<1, std::int64_t>(B{}, args, 1, nullptr, nullptr, "red_test"); });
   const auto expected = narrow.host();
-  check_close("64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 2e-6, 0);
+  check_close(
+      "64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 2e-6, 0);
 }

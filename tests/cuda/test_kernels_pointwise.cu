@@ -16,12 +16,13 @@ void launch(const std::string& what, const Args& args) {
   run(what, [&] { cuda::pointwise<Body, StaticNumel>(args, nullptr, "poi_test"); });
 }
 
-// ---- chains, mixed types, alignment ----------------------------------------------------------------------------------
+// ---- chains, mixed types, alignment
+// ----------------------------------------------------------------------------------
 
 template <class A, class B, class Out>
 using chain = body<load<0, A, at_x>, load<1, B, at_x>, widen_to<A, Out, 0>, widen_to<B, Out, 1>, scalar<0, Out>,
-                   compute<ops::mul, Out, Out, 2, 4>, compute<ops::add, Out, Out, 5, 3>, compute<ops::relu, Out, Out, 6>,
-                   store<2, Out, 7, at_x>>;
+                   compute<ops::mul, Out, Out, 2, 4>, compute<ops::add, Out, Out, 5, 3>,
+                   compute<ops::relu, Out, Out, 6>, store<2, Out, 7, at_x>>;
 
 template <class A, class B, class Out>
 void test_chain(const char* name, std::size_t shift_a = 0, std::size_t shift_b = 0, std::size_t shift_out = 0) {
@@ -36,12 +37,13 @@ void test_chain(const char* name, std::size_t shift_a = 0, std::size_t shift_b =
     args.scalars[0] = {3.0, 3};
     const std::string what = label(name, n, 1);
     launch<chain<A, B, Out>>(what, args);
-    check_close(what, out.host(),
-                [&](std::size_t i) {
-                  const double v = number(a[i]) * 3 + number(b[i]);
-                  return v > 0 ? v : 0.0;
-                },
-                step_of<Out>(), step_of<Out>());
+    check_close(
+        what, out.host(),
+        [&](std::size_t i) {
+          const double v = number(a[i]) * 3 + number(b[i]);
+          return v > 0 ? v : 0.0;
+        },
+        step_of<Out>(), step_of<Out>());
     out.check_guards(what);
   }
 }
@@ -77,7 +79,8 @@ TEST_CASE("pointwise, static extent") {
     args.scalars[0] = {1.0, 1};
     const std::string what = label("static extent", n, 1);
     launch<chain<bf16, bf16, bf16>, n>(what, args);
-    check_close(what, out.host(), [&](std::size_t i) { return number(a[i]) > 0 ? 2 * number(a[i]) : 0.0; }, 0x1p-8, 0);
+    check_close(
+        what, out.host(), [&](std::size_t i) { return number(a[i]) > 0 ? 2 * number(a[i]) : 0.0; }, 0x1p-8, 0);
     out.check_guards(what);
   };
   test(std::integral_constant<long, 4096>{});
@@ -97,18 +100,21 @@ TEST_CASE("pointwise, 64-bit indices and single elements give the same") {
   args.pointers[2] = wide.data();
   run("64-bit", [&] { cuda::detail::launch_pointwise<1, std::int64_t>(B{}, args, nullptr, "poi_test"); });
   const auto expected = narrow.host();
-  check_close("64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 0, 0);
+  check_close(
+      "64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 0, 0);
 }
 
-// ---- broadcast, views ----------------------------------------------------------------------------------------------------
+// ---- broadcast, views
+// ----------------------------------------------------------------------------------------------------
 
 namespace {
 
 /// out[i, j] = a[i, j] * column[j] + row[i] + one[0], row-major [n / C, C].
 template <class T, long C>
-using broadcast = body<load<0, T, at_x>, load<1, T, at<0, x_term<1, 1, C>>>, load<2, float, at<0, x_term<1, C>>>,
-                       load<3, float, at_none>, compute<ops::mul, float, float, 0, 1>, compute<ops::add, float, float, 4, 2>,
-                       compute<ops::add, float, float, 5, 3>, store<4, T, 6, at_x>>;
+using broadcast =
+    body<load<0, T, at_x>, load<1, T, at<0, x_term<1, 1, C>>>, load<2, float, at<0, x_term<1, C>>>,
+         load<3, float, at_none>, compute<ops::mul, float, float, 0, 1>, compute<ops::add, float, float, 4, 2>,
+         compute<ops::add, float, float, 5, 3>, store<4, T, 6, at_x>>;
 
 template <class T, class Body>
 void test_broadcast(const char* name, std::int64_t rows, std::int64_t columns) {
@@ -123,9 +129,10 @@ void test_broadcast(const char* name, std::int64_t rows, std::int64_t columns) {
   args.sizes[0] = columns;
   const std::string what = label(name, rows, columns);
   launch<Body>(what, args);
-  check_close(what, out.host(),
-              [&](std::size_t i) { return number(a[i]) * number(column[i % columns]) + row[i / columns] + one[0]; },
-              step_of<T>(), 4 * step_of<T>());
+  check_close(
+      what, out.host(),
+      [&](std::size_t i) { return number(a[i]) * number(column[i % columns]) + row[i / columns] + one[0]; },
+      step_of<T>(), 4 * step_of<T>());
   out.check_guards(what);
 }
 
@@ -149,19 +156,22 @@ TEST_CASE("pointwise views: transposed, strided, reversed") {
   using transposed = at<0, x_term<1, columns>, x_term<rows, 1, columns>>;
   using strided = at<1, x_term<2 * columns, columns>, x_term<2, 1, columns>>;
   using reversed = at<n - 1, x_term<-1>>;
-  using B = body<load<0, float, transposed>, load<1, float, strided>, load<2, float, reversed>,
-                 compute<ops::add, float, float, 0, 1>, compute<ops::sub, float, float, 3, 2>, store<3, float, 4, at_x>>;
+  using B =
+      body<load<0, float, transposed>, load<1, float, strided>, load<2, float, reversed>,
+           compute<ops::add, float, float, 0, 1>, compute<ops::sub, float, float, 3, 2>, store<3, float, 4, at_x>>;
   const auto a = numbers<float>(n, 1), s = numbers<float>(2 * n, 2), b = numbers<float>(n, 3);
   device_array<float> da(a), ds(s), db(b), out(n);
   auto args = make_args<4>(n, 1);
-  args.pointers[0] = da.data(), args.pointers[1] = ds.data(), args.pointers[2] = db.data(), args.pointers[3] = out.data();
+  args.pointers[0] = da.data(), args.pointers[1] = ds.data(), args.pointers[2] = db.data(),
+  args.pointers[3] = out.data();
   launch<B>("views", args);
-  check_close("views", out.host(),
-              [&](std::size_t x) {
-                const std::size_t i = x / columns, j = x % columns;
-                return static_cast<double>(a[j * rows + i]) + s[1 + i * 2 * columns + 2 * j] - b[n - 1 - x];
-              },
-              1e-6, 1e-6);
+  check_close(
+      "views", out.host(),
+      [&](std::size_t x) {
+        const std::size_t i = x / columns, j = x % columns;
+        return static_cast<double>(a[j * rows + i]) + s[1 + i * 2 * columns + 2 * j] - b[n - 1 - x];
+      },
+      1e-6, 1e-6);
   out.check_guards("views");
 
   // A store through a transposing index expression, and dynamic strides.
@@ -172,12 +182,14 @@ TEST_CASE("pointwise views: transposed, strided, reversed") {
   targs.pointers[0] = dh.data(), targs.pointers[1] = transposed_out.data();
   targs.sizes[0] = columns, targs.sizes[1] = rows;
   launch<T>("transposing store", targs);
-  check_close("transposing store", transposed_out.host(),
-              [&](std::size_t k) { return number(h[k % rows * columns + k / rows]); }, 0, 0);
+  check_close(
+      "transposing store", transposed_out.host(),
+      [&](std::size_t k) { return number(h[k % rows * columns + k / rows]); }, 0, 0);
   transposed_out.check_guards("transposing store");
 }
 
-// ---- masks -------------------------------------------------------------------------------------------------------------
+// ---- masks
+// -------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -196,12 +208,13 @@ void test_pad(std::int64_t rows) {
   args.pointers[0] = da.data(), args.pointers[1] = out.data();
   const std::string what = label("pad", rows, C);
   launch<pad<T, C, Low, High>>(what, args);
-  check_close(what, out.host(),
-              [&](std::size_t x) {
-                const std::int64_t i = x / C, j = static_cast<std::int64_t>(x % C) - Low;
-                return j < 0 || j >= inner ? 0.0 : number(a[i * inner + j]);
-              },
-              0, 0);
+  check_close(
+      what, out.host(),
+      [&](std::size_t x) {
+        const std::int64_t i = x / C, j = static_cast<std::int64_t>(x % C) - Low;
+        return j < 0 || j >= inner ? 0.0 : number(a[i * inner + j]);
+      },
+      0, 0);
   out.check_guards(what);
 }
 
@@ -222,30 +235,33 @@ TEST_CASE("pointwise masks") {
   auto args = make_args<2, 0, 1>(n, 1);
   args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.sizes[0] = 20;
   launch<B>("masked store", args);
-  check_close("masked store", out.host(), [&](std::size_t x) { return x % 24 >= 5 && x % 24 < 20 ? a[x] : -7.0f; }, 0, 0);
+  check_close(
+      "masked store", out.host(), [&](std::size_t x) { return x % 24 >= 5 && x % 24 < 20 ? a[x] : -7.0f; }, 0, 0);
   out.check_guards("masked store");
 
   // concat along columns: [rows, 40] and [rows, 24].
   using C = body<inside<at<0, x_term<1, 1, 64>>, 0, 40>, inside<at<0, x_term<1, 1, 64>>, 40, 64>,
                  load<0, bf16, at<0, x_term<40, 64>, x_term<1, 1, 64>>, 0>,
-                 load<1, bf16, at<-40, x_term<24, 64>, x_term<1, 1, 64>>, 1>, compute<ops::where, float, float, 0, 2, 3>,
-                 store<2, bf16, 4, at_x>>;
+                 load<1, bf16, at<-40, x_term<24, 64>, x_term<1, 1, 64>>, 1>,
+                 compute<ops::where, float, float, 0, 2, 3>, store<2, bf16, 4, at_x>>;
   const std::int64_t rows = 50;
   const auto left = numbers<bf16>(rows * 40, 1), right = numbers<bf16>(rows * 24, 2);
   device_array<bf16> dl(left), dr(right), joined(rows * 64);
   auto cargs = make_args<3>(rows * 64, 1);
   cargs.pointers[0] = dl.data(), cargs.pointers[1] = dr.data(), cargs.pointers[2] = joined.data();
   launch<C>("concat", cargs);
-  check_close("concat", joined.host(),
-              [&](std::size_t x) {
-                const std::size_t i = x / 64, j = x % 64;
-                return number(j < 40 ? left[i * 40 + j] : right[i * 24 + j - 40]);
-              },
-              0, 0);
+  check_close(
+      "concat", joined.host(),
+      [&](std::size_t x) {
+        const std::size_t i = x / 64, j = x % 64;
+        return number(j < 40 ? left[i * 40 + j] : right[i * 24 + j - 40]);
+      },
+      0, 0);
   joined.check_guards("concat");
 }
 
-// ---- gather ------------------------------------------------------------------------------------------------------------
+// ---- gather
+// ------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -258,7 +274,8 @@ template <class T, class Index, class Body>
 void test_embedding(const char* name, std::int64_t tokens, std::int64_t columns) {
   const std::int64_t vocabulary = 50, n = tokens * columns;
   std::vector<Index> index(tokens);
-  for (std::int64_t i = 0; i < tokens; ++i) index[i] = static_cast<Index>((i * 17) % vocabulary - (i % 3 == 0 ? vocabulary : 0));
+  for (std::int64_t i = 0; i < tokens; ++i)
+    index[i] = static_cast<Index>((i * 17) % vocabulary - (i % 3 == 0 ? vocabulary : 0));
   const auto table = numbers<T>(vocabulary * columns, 1);
   device_array<Index> di(index);
   device_array<T> dt(table), out(n);
@@ -267,13 +284,14 @@ void test_embedding(const char* name, std::int64_t tokens, std::int64_t columns)
   args.sizes[0] = columns, args.sizes[1] = vocabulary;
   const std::string what = label(name, tokens, columns);
   launch<Body>(what, args);
-  check_close(what, out.host(),
-              [&](std::size_t x) {
-                std::int64_t row = static_cast<std::int64_t>(index[x / columns]);
-                if (row < 0) row += vocabulary;
-                return number(table[row * columns + x % columns]);
-              },
-              0, 0);
+  check_close(
+      what, out.host(),
+      [&](std::size_t x) {
+        std::int64_t row = static_cast<std::int64_t>(index[x / columns]);
+        if (row < 0) row += vocabulary;
+        return number(table[row * columns + x % columns]);
+      },
+      0, 0);
   out.check_guards(what);
 }
 
@@ -297,11 +315,13 @@ TEST_CASE("pointwise gather") {
   auto args = make_args<3>(n, 1);
   args.pointers[0] = di.data(), args.pointers[1] = da.data(), args.pointers[2] = out.data();
   launch<B>("masked gather", args);
-  check_close("masked gather", out.host(), [&](std::size_t x) { return index[x] < 0 ? 0.0f : a[index[x]]; }, 0, 0);
+  check_close(
+      "masked gather", out.host(), [&](std::size_t x) { return index[x] < 0 ? 0.0f : a[index[x]]; }, 0, 0);
   out.check_guards("masked gather");
 }
 
-// ---- constants, iota, casts, several outputs --------------------------------------------------------------------------
+// ---- constants, iota, casts, several outputs
+// --------------------------------------------------------------------------
 
 TEST_CASE("pointwise iota, constants, rounding casts, several outputs") {
   // i64: x % 10 * 2 + 3; bool: a > 0.5; f32: a rounded to bf16, plus a constant; u8: where(a > 0.5, 1, 0)
@@ -322,10 +342,14 @@ TEST_CASE("pointwise iota, constants, rounding casts, several outputs") {
     args.pointers[3] = rounded.data(), args.pointers[4] = bytes.data();
     const std::string what = label("several outputs", n, 1);
     launch<B>(what, args);
-    check_close(what + " iota", iota.host(), [](std::size_t x) { return static_cast<double>(x % 10 * 2 + 3); }, 0, 0);
-    check_close(what + " bool", greater.host(), [&](std::size_t x) { return a[x] > 0.5f; }, 0, 0);
-    check_close(what + " cast", rounded.host(), [&](std::size_t x) { return number(bf16(a[x])) + 0.5; }, 1e-6, 0);
-    check_close(what + " u8", bytes.host(), [&](std::size_t x) { return a[x] > 0.5f; }, 0, 0);
+    check_close(
+        what + " iota", iota.host(), [](std::size_t x) { return static_cast<double>(x % 10 * 2 + 3); }, 0, 0);
+    check_close(
+        what + " bool", greater.host(), [&](std::size_t x) { return a[x] > 0.5f; }, 0, 0);
+    check_close(
+        what + " cast", rounded.host(), [&](std::size_t x) { return number(bf16(a[x])) + 0.5; }, 1e-6, 0);
+    check_close(
+        what + " u8", bytes.host(), [&](std::size_t x) { return a[x] > 0.5f; }, 0, 0);
     iota.check_guards(what), greater.check_guards(what), rounded.check_guards(what), bytes.check_guards(what);
   }
 }
@@ -339,12 +363,14 @@ TEST_CASE("pointwise in place") {
     args.pointers[0] = da.data();
     const std::string what = label("in place", n, 1);
     launch<B>(what, args);
-    check_close(what, da.host(), [&](std::size_t i) { return 2 * number(a[i]); }, 0, 0);
+    check_close(
+        what, da.host(), [&](std::size_t i) { return 2 * number(a[i]); }, 0, 0);
     da.check_guards(what);
   }
 }
 
-// ---- more than 2^31 elements; errors -----------------------------------------------------------------------------------
+// ---- more than 2^31 elements; errors
+// -----------------------------------------------------------------------------------
 
 TEST_CASE("pointwise beyond 2^31 elements") {
   const std::int64_t n = (std::int64_t(1) << 31) + 1234567;
@@ -361,8 +387,9 @@ TEST_CASE("pointwise beyond 2^31 elements") {
   for (const std::int64_t start : {std::int64_t(0), n / 2, (std::int64_t(1) << 31) - 500, n - 1000}) {
     std::vector<unsigned char> part(1000);
     cuda_ok(cudaMemcpy(part.data(), out + start, part.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    check_close("2^31 from " + std::to_string(start), part,
-                [&](std::size_t i) { return static_cast<double>((start + static_cast<std::int64_t>(i)) & 255); }, 0, 0);
+    check_close(
+        "2^31 from " + std::to_string(start), part,
+        [&](std::size_t i) { return static_cast<double>((start + static_cast<std::int64_t>(i)) & 255); }, 0, 0);
   }
   cudaFree(out);
 }

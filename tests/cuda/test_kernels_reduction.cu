@@ -1,5 +1,5 @@
-// Reductions along memory: persistent, looped and split rows over bodies written by hand, against plain loops in double.
-// SPDX-License-Identifier: BSL-1.0
+// Reductions along memory: persistent, looped and split rows over bodies written by hand, against plain loops in
+// double. SPDX-License-Identifier: BSL-1.0
 #include "test_kernels_support.cuh"
 
 #include <algorithm>
@@ -17,7 +17,8 @@ void launch(const std::string& what, const Args& args) {
   const std::int64_t bytes = reduction_workspace_bytes<Body, orientation::row>(args.numel, args.rnumel);
   device_array<unsigned char> workspace(static_cast<std::size_t>(bytes));
   run(what, [&] {
-    cuda::reduction<Body, orientation::row, StaticRnumel>(args, bytes > 0 ? workspace.data() : nullptr, nullptr, "per_test");
+    cuda::reduction<Body, orientation::row, StaticRnumel>(args, bytes > 0 ? workspace.data() : nullptr, nullptr,
+                                                          "per_test");
   });
   workspace.check_guards(what + " workspace");
 }
@@ -32,16 +33,18 @@ void for_static_columns(F&& test) {
   (std::integer_sequence<long, 1, 7, 8, 31, 32, 33, 100, 1000, 1024, 2304, 4096, 4097, 16384, 50000>{});
 }
 
-// ---- softmax ------------------------------------------------------------------------------------------------------------
+// ---- softmax
+// ------------------------------------------------------------------------------------------------------------
 
 template <class T, long C>
 using softmax = body<load<0, T, at_row<C>>, reduce<ops::amax, T, compute_t<T>, 0>,
-                     compute<ops::sub, compute_t<T>, compute_t<T>, 0, 1>, compute<ops::exp, compute_t<T>, compute_t<T>, 2>,
-                     reduce<ops::sum, compute_t<T>, compute_t<T>, 3>,
+                     compute<ops::sub, compute_t<T>, compute_t<T>, 0, 1>,
+                     compute<ops::exp, compute_t<T>, compute_t<T>, 2>, reduce<ops::sum, compute_t<T>, compute_t<T>, 3>,
                      compute<ops::div, compute_t<T>, compute_t<T>, 3, 4>, store<1, T, 5, at_row<C>>>;
 
 template <class T, class Body, long StaticRnumel>
-void test_softmax(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0, std::size_t shift_out = 0) {
+void test_softmax(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0,
+                  std::size_t shift_out = 0) {
   const auto a = numbers<T>(rows * columns, 1);
   device_array<T> da(a, shift), out(rows * columns, shift_out);
   auto args = make_args<2, 0, 1>(rows, columns);
@@ -54,9 +57,9 @@ void test_softmax(const char* name, std::int64_t rows, std::int64_t columns, std
     for (std::int64_t j = 0; j < columns; ++j) most[i] = std::max(most[i], number(a[i * columns + j]));
     for (std::int64_t j = 0; j < columns; ++j) sums[i] += std::exp(number(a[i * columns + j]) - most[i]);
   }
-  check_close(what, out.host(),
-              [&](std::size_t k) { return std::exp(number(a[k]) - most[k / columns]) / sums[k / columns]; },
-              4 * step_of<T>() + (sizeof(T) < 8 ? 2e-6 : 1e-12), 1e-30);
+  check_close(
+      what, out.host(), [&](std::size_t k) { return std::exp(number(a[k]) - most[k / columns]) / sums[k / columns]; },
+      4 * step_of<T>() + (sizeof(T) < 8 ? 2e-6 : 1e-12), 1e-30);
   out.check_guards(what);
 }
 
@@ -85,19 +88,20 @@ TEST_CASE("softmax, dynamic extent") {
     }
 }
 
-// ---- layer norm: three phases, weights along r -------------------------------------------------------------------------
+// ---- layer norm: three phases, weights along r
+// -------------------------------------------------------------------------
 
 namespace {
 
 /// (x - mean) * rsqrt(var + eps) * w + b, and the mean; scalar 0 is 1 / C, scalar 1 eps.
 template <class T, class W, long C>
-using layer_norm =
-    body<load<0, T, at_row<C>>, scalar<0, float>, scalar<1, float>, reduce<ops::sum, T, float, 0>,
-         compute<ops::mul, float, float, 3, 1>, compute<ops::sub, float, float, 0, 4>, compute<ops::mul, float, float, 5, 5>,
-         reduce<ops::sum, float, float, 6>, compute<ops::mul, float, float, 7, 1>, compute<ops::add, float, float, 8, 2>,
-         compute<ops::rsqrt, float, float, 9>, compute<ops::mul, float, float, 5, 10>, load<1, W, at_r>, load<2, W, at_r>,
-         compute<ops::mul, float, float, 11, 12>, compute<ops::add, float, float, 14, 13>, store<3, T, 15, at_row<C>>,
-         store<4, float, 4, at_x>>;
+using layer_norm = body<load<0, T, at_row<C>>, scalar<0, float>, scalar<1, float>, reduce<ops::sum, T, float, 0>,
+                        compute<ops::mul, float, float, 3, 1>, compute<ops::sub, float, float, 0, 4>,
+                        compute<ops::mul, float, float, 5, 5>, reduce<ops::sum, float, float, 6>,
+                        compute<ops::mul, float, float, 7, 1>, compute<ops::add, float, float, 8, 2>,
+                        compute<ops::rsqrt, float, float, 9>, compute<ops::mul, float, float, 5, 10>, load<1, W, at_r>,
+                        load<2, W, at_r>, compute<ops::mul, float, float, 11, 12>,
+                        compute<ops::add, float, float, 14, 13>, store<3, T, 15, at_row<C>>, store<4, float, 4, at_x>>;
 
 template <class T, class W, class Body, long StaticRnumel>
 void test_layer_norm(const char* name, std::int64_t rows, std::int64_t columns) {
@@ -119,12 +123,15 @@ void test_layer_norm(const char* name, std::int64_t rows, std::int64_t columns) 
     for (std::int64_t j = 0; j < columns; ++j) scale[i] += std::pow(number(a[i * columns + j]) - mean[i], 2) / columns;
     scale[i] = 1 / std::sqrt(scale[i] + 1e-5);
   }
-  check_close(what, out.host(),
-              [&](std::size_t k) {
-                return (number(a[k]) - mean[k / columns]) * scale[k / columns] * number(w[k % columns]) + number(b[k % columns]);
-              },
-              4 * step_of<T>() + 1e-5, 4 * step_of<T>() + (columns == 1 ? 1e-3 : 1e-5));
-  check_close(what + " mean", mean_out.host(), [&](std::size_t i) { return mean[i]; }, 1e-5, 1e-6);
+  check_close(
+      what, out.host(),
+      [&](std::size_t k) {
+        return (number(a[k]) - mean[k / columns]) * scale[k / columns] * number(w[k % columns]) +
+               number(b[k % columns]);
+      },
+      4 * step_of<T>() + 1e-5, 4 * step_of<T>() + (columns == 1 ? 1e-3 : 1e-5));
+  check_close(
+      what + " mean", mean_out.host(), [&](std::size_t i) { return mean[i]; }, 1e-5, 1e-6);
   out.check_guards(what), mean_out.check_guards(what);
 }
 
@@ -143,7 +150,8 @@ TEST_CASE("layer norm") {
       test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, dynamic", rows, columns);
 }
 
-// ---- one-phase reductions over rows -------------------------------------------------------------------------------------
+// ---- one-phase reductions over rows
+// -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -158,30 +166,24 @@ double fold(std::int64_t n, F&& value) {
   for (std::int64_t j = 0; j < n; ++j) mean += value(j) / n;
   for (std::int64_t j = 0; j < n; ++j) {
     const double v = value(j);
-    if constexpr (std::is_same_v<Op, ops::sum>)
-      result += v;
-    else if constexpr (std::is_same_v<Op, ops::prod>)
-      result *= v;
-    else if constexpr (std::is_same_v<Op, ops::amax>)
-      result = j == 0 || v > result ? v : result;
-    else if constexpr (std::is_same_v<Op, ops::amin>)
-      result = j == 0 || v < result ? v : result;
-    else if constexpr (std::is_same_v<Op, ops::any>)
-      result = result != 0 || v != 0;
-    else if constexpr (std::is_same_v<Op, ops::all>)
-      result = result != 0 && v != 0;
+    if constexpr (std::is_same_v<Op, ops::sum>) result += v;
+    else if constexpr (std::is_same_v<Op, ops::prod>) result *= v;
+    else if constexpr (std::is_same_v<Op, ops::amax>) result = j == 0 || v > result ? v : result;
+    else if constexpr (std::is_same_v<Op, ops::amin>) result = j == 0 || v < result ? v : result;
+    else if constexpr (std::is_same_v<Op, ops::any>) result = result != 0 || v != 0;
+    else if constexpr (std::is_same_v<Op, ops::all>) result = result != 0 && v != 0;
     else if constexpr (std::is_same_v<Op, ops::argmax>)
       result = j == 0 || v > best ? static_cast<double>(j) : result, best = j == 0 || v > best ? v : best;
     else if constexpr (std::is_same_v<Op, ops::argmin>)
       result = j == 0 || v < best ? static_cast<double>(j) : result, best = j == 0 || v < best ? v : best;
-    else
-      result += (v - mean) * (v - mean);
+    else result += (v - mean) * (v - mean);
   }
   return result;
 }
 
 template <class Op, class T, class Result, long C, long StaticRnumel, class Stored = T, class StoredResult = Result>
-void test_fold(const char* name, std::int64_t rows, std::int64_t columns, double relative, double absolute, std::size_t shift = 0) {
+void test_fold(const char* name, std::int64_t rows, std::int64_t columns, double relative, double absolute,
+               std::size_t shift = 0) {
   const auto a = numbers<Stored>(rows * columns, 1);
   device_array<Stored> da(a, shift);
   device_array<StoredResult> out(rows);
@@ -190,9 +192,10 @@ void test_fold(const char* name, std::int64_t rows, std::int64_t columns, double
   args.sizes[0] = columns;
   const std::string what = label(name, rows, columns, shift ? "misaligned" : "");
   launch<fold_rows<Op, T, Result, C>, StaticRnumel>(what, args);
-  check_close(what, out.host(),
-              [&](std::size_t i) { return fold<Op>(columns, [&](std::int64_t j) { return number(a[i * columns + j]); }); },
-              relative, absolute);
+  check_close(
+      what, out.host(),
+      [&](std::size_t i) { return fold<Op>(columns, [&](std::int64_t j) { return number(a[i * columns + j]); }); },
+      relative, absolute);
   out.check_guards(what);
 }
 
@@ -240,7 +243,8 @@ TEST_CASE("an empty row gives the identity") {
   test(std::integral_constant<long, -1>{});
 }
 
-// ---- full and few-row reductions: split over blocks ----------------------------------------------------------------------
+// ---- full and few-row reductions: split over blocks
+// ----------------------------------------------------------------------
 
 namespace {
 
@@ -256,27 +260,34 @@ void test_full(std::int64_t rows, std::int64_t columns, std::size_t shift = 0) {
   device_array<float> da(a, shift), norm(rows), m2(rows);
   device_array<std::int64_t> where(rows);
   auto args = make_args<4, 1, 1>(rows, columns);
-  args.pointers[0] = da.data(), args.pointers[1] = norm.data(), args.pointers[2] = m2.data(), args.pointers[3] = where.data();
+  args.pointers[0] = da.data(), args.pointers[1] = norm.data(), args.pointers[2] = m2.data(),
+  args.pointers[3] = where.data();
   args.scalars[0] = {2.0, 2};
   args.sizes[0] = columns;
   const std::string what = label("full statistics", rows, columns, shift ? "misaligned" : "");
   launch<full_statistics>(what, args);
-  const auto at = [&](std::size_t i) { return [&a, i, columns](std::int64_t j) { return double(a[i * columns + j]); }; };
-  check_close(what + " norm", norm.host(),
-              [&](std::size_t i) {
-                double s = 0;
-                for (std::int64_t j = 0; j < columns; ++j) s += at(i)(j) * at(i)(j);
-                return 2 * std::sqrt(s);
-              },
-              1e-5, 0);
-  check_close(what + " m2", m2.host(), [&](std::size_t i) { return fold<ops::m2>(columns, at(i)); }, 1e-4, 1e-6);
-  check_close(what + " argmax", where.host(), [&](std::size_t i) { return fold<ops::argmax>(columns, at(i)); }, 0, 0);
+  const auto at = [&](std::size_t i) {
+    return [&a, i, columns](std::int64_t j) { return double(a[i * columns + j]); };
+  };
+  check_close(
+      what + " norm", norm.host(),
+      [&](std::size_t i) {
+        double s = 0;
+        for (std::int64_t j = 0; j < columns; ++j) s += at(i)(j) * at(i)(j);
+        return 2 * std::sqrt(s);
+      },
+      1e-5, 0);
+  check_close(
+      what + " m2", m2.host(), [&](std::size_t i) { return fold<ops::m2>(columns, at(i)); }, 1e-4, 1e-6);
+  check_close(
+      what + " argmax", where.host(), [&](std::size_t i) { return fold<ops::argmax>(columns, at(i)); }, 0, 0);
   norm.check_guards(what), m2.check_guards(what), where.check_guards(what);
   // Same inputs, same bits: whichever block was last.
   const auto first = norm.host();
   for (int repeat = 0; repeat < 3; ++repeat) {
     launch<full_statistics>(what + " again", args);
-    check_close(what + " is deterministic", norm.host(), [&](std::size_t i) { return first[i]; }, 0, 0);
+    check_close(
+        what + " is deterministic", norm.host(), [&](std::size_t i) { return first[i]; }, 0, 0);
   }
 }
 
@@ -302,7 +313,8 @@ TEST_CASE("splits are a function of the extents") {
   constexpr std::int64_t splits = num_splits(orientation::row, 1, 1000000);
   static_assert(splits == 122);
   static_assert(reduction_workspace_bytes<full_statistics, orientation::row>(1, 1000000) ==
-                16 + (splits * 4 + 15) / 16 * 16 + splits * 12 / 16 * 16 + 16 + splits * 16 - (splits * 12 % 16 == 0 ? 16 : 0));
+                16 + (splits * 4 + 15) / 16 * 16 + splits * 12 / 16 * 16 + 16 + splits * 16 -
+                    (splits * 12 % 16 == 0 ? 16 : 0));
   CHECK(true);
 }
 
@@ -320,59 +332,71 @@ TEST_CASE("element stores beside a split reduction") {
     args.sizes[0] = columns;
     const std::string what = label("sum and cos", rows, columns);
     launch<B>(what, args);
-    check_close(what, sums.host(),
-                [&, c = columns](std::size_t i) {
-                  return fold<ops::sum>(c, [&](std::int64_t j) { return double(a[i * c + j]); });
-                },
-                1e-5, 1e-6 * columns);
-    check_close(what, cosines.host(), [&](std::size_t k) { return std::cos(double(a[k])); }, 0x1p-8, 1e-6);
+    check_close(
+        what, sums.host(),
+        [&, c = columns](std::size_t i) {
+          return fold<ops::sum>(c, [&](std::int64_t j) { return double(a[i * c + j]); });
+        },
+        1e-5, 1e-6 * columns);
+    check_close(
+        what, cosines.host(), [&](std::size_t k) { return std::cos(double(a[k])); }, 0x1p-8, 1e-6);
     sums.check_guards(what), cosines.check_guards(what);
   }
 }
 
-// ---- special operands ------------------------------------------------------------------------------------------------------
+// ---- special operands
+// ------------------------------------------------------------------------------------------------------
 
 TEST_CASE("row values as operands, masks, gathers, iota") {
-  // Per row: sum over r of b[x] (a row value); sum over r of a[x, r - 1] where r > 0; sum over r of r * a; sum over r of
-  // table[index[r]] where index[r] >= 0. Row store before any reduction: 2 b.
-  using B =
-      body<load<0, float, at_x>, reduce<ops::sum, float, float, 0>, store<1, float, 1, at_x>,                           // 0-2
-           inside<at_r, 1, d0>, load<2, float, at<-1, x_term<d0>, r_term<>>, 3>, reduce<ops::sum, float, float, 4>,      // 3-5
-           store<3, float, 5, at_x>, load<2, float, at_row<d0>>, index_value<at_r>, widen_to<std::int64_t, float, 8>,     // 6-9
-           compute<ops::mul, float, float, 7, 9>, reduce<ops::sum, float, float, 10>, store<4, float, 11, at_x>,          // 10-12
-           load<5, std::int32_t, at_r>, constant<std::int32_t, 0>, compute<ops::ge, std::int32_t, bool, 13, 14>,          // 13-15
-           gather_load<6, bf16, at_none, 13, 1, 64, 15>, reduce<ops::sum, bf16, float, 16>, store<7, float, 17, at_x>,    // 16-18
-           compute<ops::add, float, float, 0, 0>, store<8, float, 19, at_x>>;
-  const std::pair<std::int64_t, std::int64_t> shapes[] = {{5, 1}, {5, 7}, {3, 33}, {40, 256}, {3, 1000}, {2, 4097}, {1, 100000}};
+  // Per row: sum over r of b[x] (a row value); sum over r of a[x, r - 1] where r > 0; sum over r of r * a; sum over r
+  // of table[index[r]] where index[r] >= 0. Row store before any reduction: 2 b.
+  using B = body<
+      load<0, float, at_x>, reduce<ops::sum, float, float, 0>, store<1, float, 1, at_x>,                          // 0-2
+      inside<at_r, 1, d0>, load<2, float, at<-1, x_term<d0>, r_term<>>, 3>, reduce<ops::sum, float, float, 4>,    // 3-5
+      store<3, float, 5, at_x>, load<2, float, at_row<d0>>, index_value<at_r>, widen_to<std::int64_t, float, 8>,  // 6-9
+      compute<ops::mul, float, float, 7, 9>, reduce<ops::sum, float, float, 10>, store<4, float, 11, at_x>,  // 10-12
+      load<5, std::int32_t, at_r>, constant<std::int32_t, 0>, compute<ops::ge, std::int32_t, bool, 13, 14>,  // 13-15
+      gather_load<6, bf16, at_none, 13, 1, 64, 15>, reduce<ops::sum, bf16, float, 16>,
+      store<7, float, 17, at_x>,  // 16-18
+      compute<ops::add, float, float, 0, 0>, store<8, float, 19, at_x>>;
+  const std::pair<std::int64_t, std::int64_t> shapes[] = {{5, 1},    {5, 7},    {3, 33},    {40, 256},
+                                                          {3, 1000}, {2, 4097}, {1, 100000}};
   for (const auto& [rows, columns] : shapes) {
     const auto b = numbers<float>(rows, 1), a = numbers<float>(rows * columns, 2);
     const auto table = numbers<bf16>(64, 3);
     std::vector<std::int32_t> index(columns);
-    for (std::int64_t j = 0; j < columns; ++j) index[j] = j % 4 == 1 ? -1000000000 : static_cast<std::int32_t>(j * 5 % 64);
+    for (std::int64_t j = 0; j < columns; ++j)
+      index[j] = j % 4 == 1 ? -1000000000 : static_cast<std::int32_t>(j * 5 % 64);
     device_array<float> db(b), da(a), o1(rows), o3(rows), o4(rows), o7(rows), o8(rows);
     device_array<std::int32_t> di(index);
     device_array<bf16> dt(table);
     auto args = make_args<9, 0, 1>(rows, columns);
-    void* pointers[] = {db.data(), o1.data(), da.data(), o3.data(), o4.data(), di.data(), dt.data(), o7.data(), o8.data()};
+    void* pointers[] = {db.data(), o1.data(), da.data(), o3.data(), o4.data(),
+                        di.data(), dt.data(), o7.data(), o8.data()};
     for (int i = 0; i < 9; ++i) args.pointers[i] = pointers[i];
     args.sizes[0] = columns;
     const std::string what = label("special operands", rows, columns);
     launch<B>(what, args);
     const std::int64_t c = columns;
     const double tolerance = 1e-6 * c;
-    check_close(what + " row value", o1.host(), [&](std::size_t i) { return double(b[i]) * c; }, 1e-4, tolerance);
-    check_close(what + " mask", o3.host(),
-                [&](std::size_t i) { return fold<ops::sum>(c - 1, [&](std::int64_t j) { return double(a[i * c + j]); }); },
-                1e-5, tolerance);
-    check_close(what + " iota", o4.host(),
-                [&](std::size_t i) { return fold<ops::sum>(c, [&](std::int64_t j) { return double(a[i * c + j]) * j; }); },
-                1e-5, tolerance * c);
-    check_close(what + " gather", o7.host(),
-                [&](std::size_t) {
-                  return fold<ops::sum>(c, [&](std::int64_t j) { return index[j] < 0 ? 0.0 : number(table[index[j]]); });
-                },
-                1e-5, tolerance);
-    check_close(what + " early row store", o8.host(), [&](std::size_t i) { return 2 * double(b[i]); }, 0, 0);
+    check_close(
+        what + " row value", o1.host(), [&](std::size_t i) { return double(b[i]) * c; }, 1e-4, tolerance);
+    check_close(
+        what + " mask", o3.host(),
+        [&](std::size_t i) { return fold<ops::sum>(c - 1, [&](std::int64_t j) { return double(a[i * c + j]); }); },
+        1e-5, tolerance);
+    check_close(
+        what + " iota", o4.host(),
+        [&](std::size_t i) { return fold<ops::sum>(c, [&](std::int64_t j) { return double(a[i * c + j]) * j; }); },
+        1e-5, tolerance * c);
+    check_close(
+        what + " gather", o7.host(),
+        [&](std::size_t) {
+          return fold<ops::sum>(c, [&](std::int64_t j) { return index[j] < 0 ? 0.0 : number(table[index[j]]); });
+        },
+        1e-5, tolerance);
+    check_close(
+        what + " early row store", o8.host(), [&](std::size_t i) { return 2 * double(b[i]); }, 0, 0);
     o1.check_guards(what), o3.check_guards(what), o4.check_guards(what), o7.check_guards(what), o8.check_guards(what);
   }
 }
@@ -381,8 +405,8 @@ namespace {
 
 /// [N, C, H] reduced over N and H to [C]: r = n * H + h.
 template <long C, long H>
-using channel_sum = body<load<0, float, at<0, x_term<H>, r_term<C, H>, r_term<1, 1, H>>>, reduce<ops::sum, float, float, 0>,
-                         store<1, float, 1, at_x>>;
+using channel_sum = body<load<0, float, at<0, x_term<H>, r_term<C, H>, r_term<1, 1, H>>>,
+                         reduce<ops::sum, float, float, 0>, store<1, float, 1, at_x>>;
 
 template <class Body, long StaticRnumel = -1>
 void test_channels(const char* name, std::int64_t n, std::int64_t c, std::int64_t h) {
@@ -393,14 +417,15 @@ void test_channels(const char* name, std::int64_t n, std::int64_t c, std::int64_
   args.sizes[0] = c * h, args.sizes[1] = h;
   const std::string what = label(name, c, n * h);
   launch<Body, StaticRnumel>(what, args);
-  check_close(what, out.host(),
-              [&](std::size_t x) {
-                double s = 0;
-                for (std::int64_t i = 0; i < n; ++i)
-                  for (std::int64_t j = 0; j < h; ++j) s += a[(i * c + x) * h + j];
-                return s;
-              },
-              1e-5, 1e-6 * n * h);
+  check_close(
+      what, out.host(),
+      [&](std::size_t x) {
+        double s = 0;
+        for (std::int64_t i = 0; i < n; ++i)
+          for (std::int64_t j = 0; j < h; ++j) s += a[(i * c + x) * h + j];
+        return s;
+      },
+      1e-5, 1e-6 * n * h);
   out.check_guards(what);
 }
 
@@ -424,9 +449,11 @@ TEST_CASE("64-bit indices give the same") {
   args.pointers[1] = narrow.data();
   run("32-bit", [&] { cuda::detail::launch_looped<4, 4, 512, int>(B{}, args, 1, nullptr, nullptr, "red_test"); });
   args.pointers[1] = wide.data();
-  run("64-bit", [&] { cuda::detail::launch_looped<1, 4, 512, std::int64_t>(B{}, args, 1, nullptr, nullptr, "red_test"); });
+  run("64-bit",
+      [&] { cuda::detail::launch_looped<1, 4, 512, std::int64_t>(B{}, args, 1, nullptr, nullptr, "red_test"); });
   const auto expected = narrow.host();
-  check_close("64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 2e-6, 0);
+  check_close(
+      "64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 2e-6, 0);
 }
 
 TEST_CASE("reductions over more than 2^31 elements") {

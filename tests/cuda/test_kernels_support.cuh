@@ -35,7 +35,8 @@ class device_array {
     if (filled) cuda_ok(cudaMemset(base_, guard_byte, total()), "cudaMemset");
   }
   explicit device_array(const std::vector<T>& host, std::size_t shift = 0) : device_array(host.size(), shift) {
-    if (n_ > 0) cuda_ok(cudaMemcpy(data(), host.data(), n_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+    if (n_ > 0)
+      cuda_ok(cudaMemcpy(data(), host.data(), n_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
   }
   device_array(const device_array&) = delete;
   ~device_array() { cudaFree(base_); }
@@ -44,7 +45,8 @@ class device_array {
 
   std::vector<T> host() const {
     std::vector<T> out(n_);
-    if (n_ > 0) cuda_ok(cudaMemcpy(out.data(), data(), n_ * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy to the host");
+    if (n_ > 0)
+      cuda_ok(cudaMemcpy(out.data(), data(), n_ * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy to the host");
     return out;
   }
 
@@ -54,7 +56,8 @@ class device_array {
     std::size_t touched = 0;
     cuda_ok(cudaMemcpy(bytes.data(), base_, front, cudaMemcpyDeviceToHost), "cudaMemcpy of a guard");
     for (std::size_t i = 0; i < front; ++i) touched += bytes[i] != guard_byte;
-    cuda_ok(cudaMemcpy(bytes.data(), base_ + front + n_ * sizeof(T), back, cudaMemcpyDeviceToHost), "cudaMemcpy of a guard");
+    cuda_ok(cudaMemcpy(bytes.data(), base_ + front + n_ * sizeof(T), back, cudaMemcpyDeviceToHost),
+            "cudaMemcpy of a guard");
     for (std::size_t i = 0; i < back; ++i) touched += bytes[i] != guard_byte;
     CHECK_MESSAGE(touched == 0, what, ": ", touched, " bytes beside the buffer were written");
   }
@@ -84,19 +87,17 @@ std::vector<T> numbers(std::size_t n, unsigned seed = 1) {
   for (auto& v : out) {
     s = s * 1664525u + 1013904223u;
     const double unit = (s >> 8) / 16777216.0;
-    if constexpr (std::is_same_v<T, boolean>)
-      v.value = unit < 0.3;
-    else if constexpr (std::is_integral_v<T>)
-      v = static_cast<T>(std::is_unsigned_v<T> ? unit * 100 : unit * 100 - 50);
-    else
-      v = narrow<T>(static_cast<compute_t<T>>(unit * 4 - 2));
+    if constexpr (std::is_same_v<T, boolean>) v.value = unit < 0.3;
+    else if constexpr (std::is_integral_v<T>) v = static_cast<T>(std::is_unsigned_v<T> ? unit * 100 : unit * 100 - 50);
+    else v = narrow<T>(static_cast<compute_t<T>>(unit * 4 - 2));
   }
   return out;
 }
 
 /// Compares with |got - want| <= absolute + relative * |want|; NaN equals NaN.
 template <class T, class Want>
-void check_close(const std::string& what, const std::vector<T>& got, const Want& want, double relative, double absolute) {
+void check_close(const std::string& what, const std::vector<T>& got, const Want& want, double relative,
+                 double absolute) {
   std::size_t wrong = 0, first = 0;
   double got_first = 0, want_first = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -112,16 +113,11 @@ void check_close(const std::string& what, const std::vector<T>& got, const Want&
 /// A rounding step of T, relative.
 template <class T>
 constexpr double step_of() {
-  if constexpr (std::is_same_v<T, bf16>)
-    return 0x1p-8;
-  else if constexpr (std::is_same_v<T, f16>)
-    return 0x1p-11;
-  else if constexpr (std::is_same_v<T, float>)
-    return 0x1p-22;
-  else if constexpr (std::is_same_v<T, double>)
-    return 0x1p-50;
-  else
-    return 0;
+  if constexpr (std::is_same_v<T, bf16>) return 0x1p-8;
+  else if constexpr (std::is_same_v<T, f16>) return 0x1p-11;
+  else if constexpr (std::is_same_v<T, float>) return 0x1p-22;
+  else if constexpr (std::is_same_v<T, double>) return 0x1p-50;
+  else return 0;
 }
 
 /// Runs and waits; an exception or an asynchronous error is a failed check, not the end.
@@ -136,7 +132,8 @@ void run(const std::string& what, F&& launch) {
   }
 }
 
-// ---- index expressions -------------------------------------------------------------------------------------------------
+// ---- index expressions
+// -------------------------------------------------------------------------------------------------
 
 inline constexpr long d0 = dynamic_base, d1 = dynamic_base + 1, d2 = dynamic_base + 2;
 

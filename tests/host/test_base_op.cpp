@@ -12,31 +12,31 @@
 using namespace sinter;
 
 namespace {
-constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+constexpr float a_nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
 }
 
 TEST_CASE("NaN wins in minimum, maximum, clamp and relu, and loses in fmin and fmax") {
   CHECK(ops::maximum::apply(2.0f, 3.0f) == 3.0f);
   CHECK(ops::minimum::apply(2.0f, 3.0f) == 2.0f);
-  CHECK(std::isnan(ops::maximum::apply(nan, 1.0f)));
-  CHECK(std::isnan(ops::maximum::apply(1.0f, nan)));
-  CHECK(std::isnan(ops::minimum::apply(nan, 1.0f)));
-  CHECK(std::isnan(ops::minimum::apply(1.0f, nan)));
-  CHECK(ops::fmax::apply(nan, 1.0f) == 1.0f);
-  CHECK(ops::fmax::apply(1.0f, nan) == 1.0f);
-  CHECK(ops::fmin::apply(nan, -inf) == -inf);
-  CHECK(ops::fmin::apply(1.0, double(nan)) == 1.0);
-  CHECK(std::isnan(ops::clamp::apply(nan, 0.0f, 1.0f)));
-  CHECK(std::isnan(ops::clamp::apply(0.5f, nan, 1.0f)));
+  CHECK(std::isnan(ops::maximum::apply(a_nan, 1.0f)));
+  CHECK(std::isnan(ops::maximum::apply(1.0f, a_nan)));
+  CHECK(std::isnan(ops::minimum::apply(a_nan, 1.0f)));
+  CHECK(std::isnan(ops::minimum::apply(1.0f, a_nan)));
+  CHECK(ops::fmax::apply(a_nan, 1.0f) == 1.0f);
+  CHECK(ops::fmax::apply(1.0f, a_nan) == 1.0f);
+  CHECK(ops::fmin::apply(a_nan, -inf) == -inf);
+  CHECK(ops::fmin::apply(1.0, double(a_nan)) == 1.0);
+  CHECK(std::isnan(ops::clamp::apply(a_nan, 0.0f, 1.0f)));
+  CHECK(std::isnan(ops::clamp::apply(0.5f, a_nan, 1.0f)));
   CHECK(ops::clamp::apply(5.0f, 3.0f, 1.0f) == 1.0f);
   CHECK(ops::clamp::apply(-5, -3, 3) == -3);
-  CHECK(std::isnan(ops::relu::apply(nan)));
+  CHECK(std::isnan(ops::relu::apply(a_nan)));
   CHECK(ops::relu::apply(-inf) == 0.0f);
   CHECK(ops::relu::apply(std::int8_t(-3)) == 0);
-  CHECK(std::isnan(ops::relu6::apply(nan)));
-  CHECK(std::isnan(ops::hardswish::apply(nan)));
-  CHECK(std::isnan(ops::leaky_relu::apply(nan, 0.1f)));
-  CHECK(std::isnan(ops::elu::apply(nan, 1.0f)));
+  CHECK(std::isnan(ops::relu6::apply(a_nan)));
+  CHECK(std::isnan(ops::hardswish::apply(a_nan)));
+  CHECK(std::isnan(ops::leaky_relu::apply(a_nan, 0.1f)));
+  CHECK(std::isnan(ops::elu::apply(a_nan, 1.0f)));
 }
 
 TEST_CASE("floating division rounds towards minus infinity and its remainder has the divisor's sign") {
@@ -63,7 +63,7 @@ TEST_CASE("integer division agrees with its law for every pair of bytes") {
       if (y == 0) {
         wrong += q != 0 || r != 0 || m != 0;
       } else {
-        wrong += q != static_cast<std::int8_t>(std::floor(static_cast<double>(x) / y)) || m != x % y;
+        wrong += q != static_cast<std::int8_t>(static_cast<int>(std::floor(static_cast<double>(x) / y))) || m != x % y;
         wrong += r != x - y * static_cast<int>(std::floor(static_cast<double>(x) / y));
       }
       const auto u = static_cast<std::uint8_t>(x), v = static_cast<std::uint8_t>(y);
@@ -101,23 +101,23 @@ TEST_CASE("bool adds as or, multiplies as and") {
 }
 
 TEST_CASE("comparisons and tests") {
-  CHECK(!ops::eq::apply(nan, nan));
-  CHECK(ops::ne::apply(nan, nan));
-  CHECK(!ops::ge::apply(nan, 1.0f));
+  CHECK(!ops::eq::apply(a_nan, a_nan));
+  CHECK(ops::ne::apply(a_nan, a_nan));
+  CHECK(!ops::ge::apply(a_nan, 1.0f));
   CHECK(ops::le::apply(-0.0f, 0.0f));
-  CHECK(ops::isnan::apply(nan));
+  CHECK(ops::isnan::apply(a_nan));
   CHECK(!ops::isnan::apply(3));
   CHECK(ops::isinf::apply(-inf));
-  CHECK(!ops::isfinite::apply(nan));
+  CHECK(!ops::isfinite::apply(a_nan));
   CHECK(ops::isfinite::apply(3));
   CHECK(ops::isfinite::apply(1e300));
-  CHECK(ops::sign::apply(nan) == 0.0f);
+  CHECK(ops::sign::apply(a_nan) == 0.0f);
   CHECK(ops::sign::apply(-inf) == -1.0f);
 }
 
 TEST_CASE("where takes one side only") {
-  CHECK(ops::where::apply(true, 1.0f, nan) == 1.0f);
-  CHECK(ops::where::apply(false, nan, -0.0f) == 0.0f);
+  CHECK(ops::where::apply(true, 1.0f, a_nan) == 1.0f);
+  CHECK(ops::where::apply(false, a_nan, -0.0f) == 0.0f);
   CHECK(ops::where::apply(true, 1.0, double(inf)) == 1.0);
   CHECK(ops::where::apply(false, std::uint8_t(1), std::uint8_t(2)) == 2);
 }

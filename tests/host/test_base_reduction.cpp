@@ -14,7 +14,7 @@ using namespace sinter;
 
 namespace {
 
-constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+constexpr float a_nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
 
 /// Folds `parts` interleaved subsequences and combines them, the last first.
 template <class Op, class T>
@@ -45,8 +45,8 @@ TEST_CASE("extremes let NaN through") {
   for (int parts : {1, 2, 3, 5}) {
     CHECK(fold<ops::amax, float>({1, 5, -2, 4}, parts) == 5.0f);
     CHECK(fold<ops::amin, float>({1, 5, -2, 4}, parts) == -2.0f);
-    CHECK(std::isnan(fold<ops::amax, float>({1, nan, 3}, parts)));
-    CHECK(std::isnan(fold<ops::amin, float>({nan, 2, 3}, parts)));
+    CHECK(std::isnan(fold<ops::amax, float>({1, a_nan, 3}, parts)));
+    CHECK(std::isnan(fold<ops::amin, float>({a_nan, 2, 3}, parts)));
     CHECK(fold<ops::amax, float>({-inf, -inf}, parts) == -inf);
     CHECK(fold<ops::amin, std::uint8_t>({9, 7}, parts) == 7);
     CHECK(fold<ops::amax, bool>({false, true}, parts));
@@ -57,7 +57,7 @@ TEST_CASE("extremes let NaN through") {
 TEST_CASE("any and all") {
   CHECK(!fold<ops::any, float>({}));
   CHECK(fold<ops::all, float>({}));
-  CHECK(fold<ops::any, float>({0, nan}, 2));
+  CHECK(fold<ops::any, float>({0, a_nan}, 2));
   CHECK(!fold<ops::any, std::int32_t>({0, 0, 0}, 2));
   CHECK(!fold<ops::all, std::int32_t>({1, 2, 0}, 2));
   CHECK(fold<ops::all, bool>({true, true}, 2));
@@ -67,8 +67,8 @@ TEST_CASE("arg extremes: NaN first, then the value, then the smallest index") {
   for (int parts : {1, 2, 3, 4, 7}) {
     CHECK(fold<ops::argmax, float>({1, 5, 5, 4, 5}, parts) == 1);
     CHECK(fold<ops::argmin, float>({3, 2, 7, 2}, parts) == 1);
-    CHECK(fold<ops::argmax, float>({1, nan, inf, nan}, parts) == 1);
-    CHECK(fold<ops::argmin, float>({-inf, 2, nan}, parts) == 2);
+    CHECK(fold<ops::argmax, float>({1, a_nan, inf, a_nan}, parts) == 1);
+    CHECK(fold<ops::argmin, float>({-inf, 2, a_nan}, parts) == 2);
     CHECK(fold<ops::argmax, float>({-inf, -inf}, parts) == 0);
     CHECK(fold<ops::argmin, float>({inf, inf}, parts) == 0);
     CHECK(fold<ops::argmax, std::int32_t>({INT32_MIN, INT32_MIN}, parts) == 0);
@@ -90,5 +90,5 @@ TEST_CASE("m2 does not cancel and does not care how it is cut") {
   CHECK(fold<ops::m2, float>({}) == 0.0f);
   CHECK(fold<ops::m2, float>({3}, 4) == 0.0f);
   CHECK(fold<ops::m2, double>({1, 2, 3, 4}, 3) == doctest::Approx(5.0));
-  CHECK(std::isnan(fold<ops::m2, float>({1, nan}, 2)));
+  CHECK(std::isnan(fold<ops::m2, float>({1, a_nan}, 2)));
 }

@@ -14,14 +14,15 @@ namespace {
 using i64 = std::int64_t;
 using i32 = std::int32_t;
 // sizes: M, N, K, M * K, N * K
-constexpr long M = dynamic_number(0), N = dynamic_number(1), K = dynamic_number(2), MK = dynamic_number(3), NK = dynamic_number(4);
+constexpr long M = dynamic_number(0), N = dynamic_number(1), K = dynamic_number(2), MK = dynamic_number(3),
+               NK = dynamic_number(4);
 constexpr auto X = loop_var::x, R = loop_var::r;
 
-using a_rows = at<0, term<X, 1, 0, K>, term<R, 1, 0, 1>>;                          // A[b, m, k]
-using a_columns = at<0, term<X, M, 0, MK>, term<X, 1, M, 1>, term<R, 1, 0, M>>;    // A[b, k, m]
-using b_rows = at<0, term<X, N, 0, NK>, term<X, 1, N, 1>, term<R, 1, 0, N>>;       // B[b, k, n]
-using b_columns = at<0, term<X, 1, 0, K>, term<R, 1, 0, 1>>;                       // B[b, n, k]
-using b_shared = at<0, term<X, 1, N, 1>, term<R, 1, 0, N>>;                        // B[k, n] for every batch
+using a_rows = at<0, term<X, 1, 0, K>, term<R, 1, 0, 1>>;                        // A[b, m, k]
+using a_columns = at<0, term<X, M, 0, MK>, term<X, 1, M, 1>, term<R, 1, 0, M>>;  // A[b, k, m]
+using b_rows = at<0, term<X, N, 0, NK>, term<X, 1, N, 1>, term<R, 1, 0, N>>;     // B[b, k, n]
+using b_columns = at<0, term<X, 1, 0, K>, term<R, 1, 0, 1>>;                     // B[b, n, k]
+using b_shared = at<0, term<X, 1, N, 1>, term<R, 1, 0, N>>;                      // B[k, n] for every batch
 using out_at = at<0, term<X, 1, 0, 1>>;
 using column_at = at<0, term<X, 1, N, 1>>;
 
@@ -62,24 +63,24 @@ struct kernel<A, bodies<B...>, Epilogue> {
         for (i64 n = 0; n < e.n; ++n) {
           double sum = 0;
           for (i64 k = 0; k < e.k; ++k)
-            sum += a[static_cast<std::size_t>((i * e.m + m) * e.k + k)] * b[static_cast<std::size_t>((i * e.n + n) * e.k + k)];
+            sum += a[static_cast<std::size_t>((i * e.m + m) * e.k + k)] *
+                   b[static_cast<std::size_t>((i * e.n + n) * e.k + k)];
           sums.push_back(sum);
         }
     return sums;
   }
 };
 
-const matmul_extents shapes[] = {{1, 1, 1, 1},    {1, 0, 5, 5},    {1, 5, 0, 5},    {0, 5, 5, 5},   {2, 3, 4, 0},
-                                 {1, 5, 7, 9},    {1, 12, 32, 256}, {1, 13, 33, 257}, {3, 11, 31, 40}, {1, 1, 700, 300},
-                                 {1, 300, 1, 100}, {2, 100, 65, 513}, {1, 17, 530, 20}, {1, 301, 40, 30}};
+const matmul_extents shapes[] = {{1, 1, 1, 1},     {1, 0, 5, 5},     {1, 5, 0, 5},     {0, 5, 5, 5},
+                                 {2, 3, 4, 0},     {1, 5, 7, 9},     {1, 12, 32, 256}, {1, 13, 33, 257},
+                                 {3, 11, 31, 40},  {1, 1, 700, 300}, {1, 300, 1, 100}, {2, 100, 65, 513},
+                                 {1, 17, 530, 20}, {1, 301, 40, 30}};
 
 template <class T>
 buffer values(i64 count, float scale = 1) {
   return buffer::of<T>(count, [scale](i64 i) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<int>(i * 31 % 11 - 5 * std::is_signed_v<T>);
-    else
-      return noise(i, scale);
+    if constexpr (std::is_integral_v<T>) return static_cast<int>(i * 31 % 11 - 5 * std::is_signed_v<T>);
+    else return noise(i, scale);
   });
 }
 
@@ -87,7 +88,8 @@ template <class T, class Sum, class AAt, class BAt>
 void check_plain() {
   using run = kernel<plain<0, T, AAt>, bodies<plain<1, T, BAt>>, body<accumulator<0, Sum>, store<2, Sum, 0, out_at>>>;
   for (const matmul_extents& e : shapes) {
-    buffer a = values<T>(e.batch * e.m * e.k), b = values<T>(e.batch * e.n * e.k), out = buffer::output<Sum>(e.batch * e.m * e.n);
+    buffer a = values<T>(e.batch * e.m * e.k), b = values<T>(e.batch * e.n * e.k),
+           out = buffer::output<Sum>(e.batch * e.m * e.n);
     run::check(arguments<3, 0, 5>{{}, {}, {e.m, e.n, e.k, e.m * e.k, e.n * e.k}, 0, 0}, e, {&a, &b, &out});
   }
 }
@@ -111,7 +113,8 @@ TEST_CASE("all dtypes") {
   check_plain<std::int8_t, i64, a_columns, b_columns>();
 }
 TEST_CASE("bool: true where any product is") {
-  using run = kernel<plain<0, bool, a_rows>, bodies<plain<1, bool, b_rows>>, body<accumulator<0, bool>, store<2, bool, 0, out_at>>>;
+  using run = kernel<plain<0, bool, a_rows>, bodies<plain<1, bool, b_rows>>,
+                     body<accumulator<0, bool>, store<2, bool, 0, out_at>>>;
   for (const matmul_extents& e : shapes) {
     buffer a = buffer::of<bool>(e.batch * e.m * e.k, [](i64 i) { return i % 17 == 0; });
     buffer b = buffer::of<bool>(e.batch * e.n * e.k, [](i64 i) { return i % 5 == 0; });
@@ -121,15 +124,17 @@ TEST_CASE("bool: true where any product is") {
 }
 
 TEST_CASE("epilogue: bias, activation, residual, several stores") {
-  using epilogue = body<load<2, bf16, column_at>, accumulator<0, float>, compute<ops::add, float, float, 1, 0>,
-                        compute<ops::gelu_tanh, float, float, 2>, load<3, bf16, out_at>, compute<ops::add, float, float, 3, 4>,
-                        store<4, bf16, 5, out_at>, compute<ops::gt, float, bool, 2, 4>, store<5, bool, 7, out_at>,
-                        store<6, float, 2, at<0, term<X, 1, N, M>, term<X, N, 0, 1>>>>;  // transposed, batch 1
+  using epilogue =
+      body<load<2, bf16, column_at>, accumulator<0, float>, compute<ops::add, float, float, 1, 0>,
+           compute<ops::gelu_tanh, float, float, 2>, load<3, bf16, out_at>, compute<ops::add, float, float, 3, 4>,
+           store<4, bf16, 5, out_at>, compute<ops::gt, float, bool, 2, 4>, store<5, bool, 7, out_at>,
+           store<6, float, 2, at<0, term<X, 1, N, M>, term<X, N, 0, 1>>>>;  // transposed, batch 1
   using run = kernel<plain<0, bf16, a_rows>, bodies<plain<1, bf16, b_columns>>, epilogue>;
   for (const matmul_extents& e : shapes) {
     if (e.batch > 1) continue;
     const i64 n = e.batch * e.m * e.n;
-    buffer a = values<bf16>(e.m * e.k), b = values<bf16>(e.n * e.k), bias = values<bf16>(e.n), residual = values<bf16>(n, 64);
+    buffer a = values<bf16>(e.m * e.k), b = values<bf16>(e.n * e.k), bias = values<bf16>(e.n),
+           residual = values<bf16>(n, 64);
     buffer out = buffer::output<bf16>(n), flags = buffer::output<bool>(n), transposed = buffer::output<float>(n);
     run::check(arguments<7, 0, 5>{{}, {}, {e.m, e.n, e.k, e.m * e.k, e.n * e.k}, 0, 0}, e,
                {&a, &b, &bias, &residual, &out, &flags, &transposed}, 40);
@@ -142,8 +147,8 @@ template <class At>
 using rms_norm =
     body<load<0, float, At>, compute<ops::square, float, float, 0>, reduce<ops::sum, float, float, 1>, scalar<0, float>,
          compute<ops::mul, float, float, 2, 3>, scalar<1, float>, compute<ops::add, float, float, 4, 5>,
-         compute<ops::rsqrt, float, float, 6>, compute<ops::mul, float, float, 0, 7>, load<3, float, at<0, term<R, 1, 0, 1>>>,
-         compute<ops::mul, float, float, 8, 9>, yield_value<float, 10>>;
+         compute<ops::rsqrt, float, float, 6>, compute<ops::mul, float, float, 0, 7>,
+         load<3, float, at<0, term<R, 1, 0, 1>>>, compute<ops::mul, float, float, 8, 9>, yield_value<float, 10>>;
 template <class At>
 using softmax_rows = body<load<0, float, At>, reduce<ops::amax, float, float, 0>, compute<ops::sub, float, float, 0, 1>,
                           compute<ops::exp, float, float, 2>, reduce<ops::sum, float, float, 3>,
@@ -155,8 +160,10 @@ void check_prologue() {
   for (const matmul_extents& e : shapes) {
     buffer a = values<float>(e.batch * e.m * e.k), b = values<float>(e.batch * e.n * e.k), w = values<float>(e.k);
     buffer out = buffer::output<float>(e.batch * e.m * e.n);
-    run::check(arguments<4, 2, 5>{{}, {{1.0 / static_cast<double>(e.k + 1), 0}, {1e-3, 0}}, {e.m, e.n, e.k, e.m * e.k, e.n * e.k}, 0, 0},
-               e, {&a, &b, &out, &w}, 40);
+    run::check(
+        arguments<4, 2, 5>{
+            {}, {{1.0 / static_cast<double>(e.k + 1), 0}, {1e-3, 0}}, {e.m, e.n, e.k, e.m * e.k, e.n * e.k}, 0, 0},
+        e, {&a, &b, &out, &w}, 40);
   }
 }
 
@@ -170,10 +177,12 @@ TEST_CASE("a normalisation as prologue, rows first") {
 }
 
 TEST_CASE("two matmuls of one left operand: silu(a b0) * (a b1), weights quantised, rows gathered") {
-  using left = body<load<0, i32, at<0, term<X, 1, 0, 1>>>, gather_load<1, bf16, at<0, term<R, 1, 0, 1>>, 0, K, 6>,
-                    load<2, float, at<0, term<X, 1, 0, 1>>>, compute<ops::mul, float, float, 1, 2>, yield_value<bf16, 3>>;
-  using right_0 = body<load<3, std::int8_t, b_columns>, widen_to<std::int8_t, float, 0>, load<4, float, at<0, term<X, 1, 0, 1>>>,
-                       compute<ops::mul, float, float, 1, 2>, yield_value<float, 3>>;
+  using left =
+      body<load<0, i32, at<0, term<X, 1, 0, 1>>>, gather_load<1, bf16, at<0, term<R, 1, 0, 1>>, 0, K, 6>,
+           load<2, float, at<0, term<X, 1, 0, 1>>>, compute<ops::mul, float, float, 1, 2>, yield_value<bf16, 3>>;
+  using right_0 =
+      body<load<3, std::int8_t, b_columns>, widen_to<std::int8_t, float, 0>, load<4, float, at<0, term<X, 1, 0, 1>>>,
+           compute<ops::mul, float, float, 1, 2>, yield_value<float, 3>>;
   using right_1 = plain<5, f16, b_shared>;
   using epilogue = body<accumulator<0, float>, compute<ops::silu, float, float, 0>, accumulator<1, float>,
                         compute<ops::mul, float, float, 1, 2>, store<6, float, 3, out_at>, store<7, bf16, 2, out_at>>;
@@ -182,7 +191,8 @@ TEST_CASE("two matmuls of one left operand: silu(a b0) * (a b1), weights quantis
     const i64 n = e.batch * e.m * e.n;
     buffer rows = buffer::of<i32>(e.batch * e.m, [](i64 i) { return static_cast<i32>(i * 5 % 12 - 6); });
     buffer table = values<bf16>(6 * e.k), scale = values<float>(e.batch * e.m, 0.25f);
-    buffer quantised = values<std::int8_t>(e.batch * e.n * e.k), scales = values<float>(e.batch * e.n, 0.25f), half = values<f16>(e.n * e.k);
+    buffer quantised = values<std::int8_t>(e.batch * e.n * e.k), scales = values<float>(e.batch * e.n, 0.25f),
+           half = values<f16>(e.n * e.k);
     buffer out = buffer::output<float>(n), second = buffer::output<bf16>(n);
     run::check(arguments<8, 0, 5>{{}, {}, {e.m, e.n, e.k, e.m * e.k, e.n * e.k}, 0, 0}, e,
                {&rows, &table, &scale, &quantised, &scales, &half, &out, &second}, 200);
@@ -191,11 +201,12 @@ TEST_CASE("two matmuls of one left operand: silu(a b0) * (a b1), weights quantis
 
 TEST_CASE("operands that do not vary along k, and masked ones") {
   using left = body<load<0, float, at<0, term<X, 1, 0, 1>>>, yield_value<float, 0>>;
-  using right = body<index_value<at<0, term<R, 1, 0, 1>>>, index_value<at<0, term<X, 1, 0, 1>>>, compute<ops::le, i64, bool, 0, 1>,
-                     load<1, float, b_columns, 2>, yield_value<float, 3>>;
+  using right = body<index_value<at<0, term<R, 1, 0, 1>>>, index_value<at<0, term<X, 1, 0, 1>>>,
+                     compute<ops::le, i64, bool, 0, 1>, load<1, float, b_columns, 2>, yield_value<float, 3>>;
   using run = kernel<left, bodies<right>, body<accumulator<0, float>, store<2, float, 0, out_at>>>;
   for (const matmul_extents& e : shapes) {
-    buffer a = values<float>(e.batch * e.m), b = values<float>(e.batch * e.n * e.k), out = buffer::output<float>(e.batch * e.m * e.n);
+    buffer a = values<float>(e.batch * e.m), b = values<float>(e.batch * e.n * e.k),
+           out = buffer::output<float>(e.batch * e.m * e.n);
     run::check(arguments<3, 0, 5>{{}, {}, {e.m, e.n, e.k, e.m * e.k, e.n * e.k}, 0, 0}, e, {&a, &b, &out});
   }
 }
@@ -209,7 +220,8 @@ TEST_CASE("the same bits on any number of threads") {
   std::vector<float> first;
   for (int threads : {1, 2, 3, 16}) {
     std::vector<float> out(static_cast<std::size_t>(m * n));
-    cpu::matmul<A, B, E>(arguments<3, 0, 5>{{a.data(), b.data(), out.data()}, {}, {m, n, k, m * k, n * k}, 0, 0}, {1, m, n, k}, threads);
+    cpu::matmul<A, B, E>(arguments<3, 0, 5>{{a.data(), b.data(), out.data()}, {}, {m, n, k, m * k, n * k}, 0, 0},
+                         {1, m, n, k}, threads);
     if (threads == 1) first = out;
     CHECK(out == first);
   }

@@ -33,7 +33,8 @@ TEST_CASE_TEMPLATE("a chain", T, float, double, f16, bf16, i32, i64, std::uint8_
   for (i64 n : extents) {
     CAPTURE(n);
     buffer a = buffer::of<T>(n, [](i64 i) { return static_cast<float>(i % 7); });
-    buffer b = buffer::of<T>(n, [](i64 i) { return static_cast<float>(i % 5) - 2 * std::is_floating_point_v<compute_t<T>>; });
+    buffer b =
+        buffer::of<T>(n, [](i64 i) { return static_cast<float>(i % 5) - 2 * std::is_floating_point_v<compute_t<T>>; });
     buffer out = buffer::output<T>(n);
     check<chain>(arguments<3, 1, 0>{{}, {{0.5, 3}}, {}, n, 1}, {&a, &b, &out});
   }
@@ -58,9 +59,10 @@ TEST_CASE("casts, constants, library functions beside simple ones") {
       body<load<0, float, linear>, compute<ops::exp, float, float, 0>, constant<float, half>,
            compute<ops::mul, float, float, 1, 2>, compute<ops::tanh, float, float, 3>, cast_to<float, bf16, 4>,
            widen_to<bf16, double, 5>, compute<ops::sqrt, double, double, 6>, store<1, double, 7, linear>,
-           cast_to<float, i32, 1>, constant<i32, -3>, compute<ops::floor_divide, i32, i32, 9, 10>, store<2, i32, 11, linear>,
-           cast_to<float, bool, 0>, store<3, bool, 13, linear>, compute<ops::erf, float, float, 3>,
-           compute<ops::square, float, float, 15>, compute<ops::add, float, float, 16, 15>, store<4, f16, 17, linear>>;
+           cast_to<float, i32, 1>, constant<i32, -3>, compute<ops::floor_divide, i32, i32, 9, 10>,
+           store<2, i32, 11, linear>, cast_to<float, bool, 0>, store<3, bool, 13, linear>,
+           compute<ops::erf, float, float, 3>, compute<ops::square, float, float, 15>,
+           compute<ops::add, float, float, 16, 15>, store<4, f16, 17, linear>>;
   for (i64 n : {1, 77, 300, 5000}) {
     buffer a = buffer::of<float>(n, [](i64 i) { return i % 10 == 0 ? 0.0f : static_cast<float>(i % 91) / 16 - 2; });
     buffer d = buffer::output<double>(n), i = buffer::output<i32>(n), b = buffer::output<bool>(n),
@@ -73,12 +75,12 @@ namespace {
 
 // out[i, j, k] = a[k, j] + row[k] * column[j] - cube[i, ., k]: transposed, broadcast in three ways.
 template <long J, long K>
-using broadcasts =
-    body<load<0, float, at<0, term<X, 1, K, J>, term<X, K, J, 1>>>, load<1, bf16, at<0, term<X, 1, K, 1>>>,
-         load<2, float, at<0, term<X, K, J, 1>>>, compute<ops::mul, float, float, 1, 2>,
-         compute<ops::add, float, float, 0, 3>, load<3, double, at<0, term<X, 1, K, 1>, term<X, J == 0 ? 1 : dynamic_number(2), 0, K>>>,
-         cast_to<double, float, 5>, compute<ops::sub, float, float, 4, 6>,
-         load<4, float, at<0>>, compute<ops::mul, float, float, 7, 8>, store<5, float, 9, linear>>;
+using broadcasts = body<load<0, float, at<0, term<X, 1, K, J>, term<X, K, J, 1>>>,
+                        load<1, bf16, at<0, term<X, 1, K, 1>>>, load<2, float, at<0, term<X, K, J, 1>>>,
+                        compute<ops::mul, float, float, 1, 2>, compute<ops::add, float, float, 0, 3>,
+                        load<3, double, at<0, term<X, 1, K, 1>, term<X, J == 0 ? 1 : dynamic_number(2), 0, K>>>,
+                        cast_to<double, float, 5>, compute<ops::sub, float, float, 4, 6>, load<4, float, at<0>>,
+                        compute<ops::mul, float, float, 7, 8>, store<5, float, 9, linear>>;
 
 template <class Body>
 void check_broadcasts(i64 i, i64 j, i64 k) {
@@ -105,9 +107,9 @@ TEST_CASE("broadcast and transposed operands, extents known and not") {
 }
 
 TEST_CASE("slices and strides, read and written") {
-  using strided = body<load<0, float, at<3, term<X, 1, 0, 2>>>,
-                       load<0, float, at<11, term<X, 10, 0, 20>, term<X, 1, 10, -1>>>,
-                       compute<ops::sub, float, float, 0, 1>, store<1, float, 2, at<5, term<X, 1, 0, 3>>>>;
+  using strided =
+      body<load<0, float, at<3, term<X, 1, 0, 2>>>, load<0, float, at<11, term<X, 10, 0, 20>, term<X, 1, 10, -1>>>,
+           compute<ops::sub, float, float, 0, 1>, store<1, float, 2, at<5, term<X, 1, 0, 3>>>>;
   for (i64 n : {1, 10, 255, 600, 20000}) {
     buffer a = buffer::of<float>(4 * n + 60, [](i64 i) { return noise(i); });
     buffer out = buffer::output<float>(3 * n + 10);
@@ -119,16 +121,18 @@ TEST_CASE("masks: padding and concatenation read nothing outside") {
   // out[x] = pad(a, 100 left): a[x - 100] inside [0, n), 0 elsewhere; then concat with b by a second mask.
   constexpr long N = dynamic_number(0);
   using position = at<-100, term<X, 1, 0, 1>>;
-  using padded = body<inside<position, 0, N>, load<0, float, position, 0>, compute<ops::logical_not, bool, bool, 0>,
-                      load<1, float, linear, 2>, compute<ops::add, float, float, 1, 3>, store<2, float, 4, linear>,
-                      load<3, bool, linear>, store<4, float, 1, linear, 6>, scalar<0, bool>, load<0, float, position, 8>,
-                      store<4, float, 9, linear, 8>, store<5, float, 4, at<0, term<X, 1, 0, 2>>, 0>>;
+  using padded =
+      body<inside<position, 0, N>, load<0, float, position, 0>, compute<ops::logical_not, bool, bool, 0>,
+           load<1, float, linear, 2>, compute<ops::add, float, float, 1, 3>, store<2, float, 4, linear>,
+           load<3, bool, linear>, store<4, float, 1, linear, 6>, scalar<0, bool>, load<0, float, position, 8>,
+           store<4, float, 9, linear, 8>, store<5, float, 4, at<0, term<X, 1, 0, 2>>, 0>>;
   for (i64 n : {1, 50, 700, 3000}) {
     const i64 total = n + 230;
     buffer a = buffer::of<float>(n, [](i64 i) { return noise(i); });
     buffer b = buffer::of<float>(total, [](i64 i) { return noise(i + 5); });
     buffer keep = buffer::of<bool>(total, [](i64 i) { return i % 600 < 290 || i % 3 == 0; });
-    buffer out = buffer::output<float>(total), some = buffer::output<float>(total), two = buffer::output<float>(2 * total);
+    buffer out = buffer::output<float>(total), some = buffer::output<float>(total),
+           two = buffer::output<float>(2 * total);
     check<padded>(arguments<6, 1, 1>{{}, {{0, 0}}, {n}, total, 1}, {&a, &b, &out, &keep, &some, &two});
   }
 }
@@ -159,8 +163,8 @@ TEST_CASE("gather: an index out of range does not leave the table") {
 }
 
 TEST_CASE("index values and a single element") {
-  using iota = body<index_value<at<5, term<X, 1, 100, 3>, term<X, 100, 0, -7>>>, store<0, i64, 0, linear>, constant<i32, 42>,
-                    store<1, i32, 2, at<3>>>;
+  using iota = body<index_value<at<5, term<X, 1, 100, 3>, term<X, 100, 0, -7>>>, store<0, i64, 0, linear>,
+                    constant<i32, 42>, store<1, i32, 2, at<3>>>;
   for (i64 n : {1, 99, 100, 1234}) {
     buffer out = buffer::output<i64>(n), one = buffer::output<i32>(5);
     check<iota>(arguments<2, 0, 0>{{}, {}, {}, n, 1}, {&out, &one});
@@ -174,8 +178,7 @@ TEST_CASE("in place: a value that was read stays what it was") {
     std::vector<float> a(static_cast<std::size_t>(n)), b(a), difference(a);
     for (i64 i = 0; i < n; ++i) a[static_cast<std::size_t>(i)] = noise(i), b[static_cast<std::size_t>(i)] = noise(-i);
     const auto a0 = a;
-    cpu::pointwise<in_place>(
-        arguments<4, 0, 0>{{a.data(), b.data(), a.data(), difference.data()}, {}, {}, n, 1}, 2);
+    cpu::pointwise<in_place>(arguments<4, 0, 0>{{a.data(), b.data(), a.data(), difference.data()}, {}, {}, n, 1}, 2);
     long wrong = 0;
     for (std::size_t i = 0; i < a.size(); ++i) wrong += a[i] != a0[i] + b[i] || difference[i] != a0[i] - b[i];
     CHECK(wrong == 0);
@@ -187,7 +190,8 @@ namespace {
 template <class Indices>
 struct long_body;
 template <int... I>
-struct long_body<std::integer_sequence<int, I...>> {  // value I + 1 = value I * 0.5 + value 0, and every tenth is stored
+struct long_body<std::integer_sequence<int, I...>> {  // value I + 1 = value I * 0.5 + value 0, and every tenth is
+                                                      // stored
   using type = body<load<0, float, linear>, constant<float, __builtin_bit_cast(long, 0.5)>,
                     compute<ops::fma, float, float, (I == 0 ? 0 : I + 1), 1, 0>..., store<1, float, 9, linear>,
                     store<2, f16, int(sizeof...(I)) + 1, linear>>;

@@ -27,14 +27,10 @@ using wide_t = std::conditional_t<std::is_same_v<compute_t<T>, bool>, bool,
 
 template <class T>
 double relative_tolerance() {
-  if constexpr (std::is_same_v<T, f16>)
-    return 2e-3;
-  else if constexpr (std::is_same_v<T, bf16>)
-    return 1.6e-2;
-  else if constexpr (std::is_same_v<T, float>)
-    return 2e-5;
-  else
-    return 1e-12;
+  if constexpr (std::is_same_v<T, f16>) return 2e-3;
+  else if constexpr (std::is_same_v<T, bf16>) return 1.6e-2;
+  else if constexpr (std::is_same_v<T, float>) return 2e-5;
+  else return 1e-12;
 }
 
 /// Memory of one pointer slot, with guard elements on both sides that nobody may touch.
@@ -72,7 +68,6 @@ inline float noise(std::int64_t i, float scale = 2.0f) {
   return (static_cast<float>(h % 20001) / 10000.0f - 1.0f) * scale;
 }
 
-
 template <class Body, class Args>
 class interpreter;
 template <class... S, class Args>
@@ -90,9 +85,7 @@ class interpreter<body<S...>, Args> {
     return get<N>(statement<N>{}, x, r);
   }
   /// The value that the body yields.
-  double yielded(std::int64_t x, std::int64_t r) {
-    return yield(std::get<sizeof...(S) - 1>(std::tuple<S...>{}), x, r);
-  }
+  double yielded(std::int64_t x, std::int64_t r) { return yield(std::get<sizeof...(S) - 1>(std::tuple<S...>{}), x, r); }
   /// Calls f(slot, type, offset, value) for every store.
   template <class F>
   void stores(std::int64_t numel, F f) {
@@ -117,10 +110,8 @@ class interpreter<body<S...>, Args> {
   }
   template <int Mask>
   bool lit(std::int64_t x, std::int64_t r) {
-    if constexpr (Mask < 0)
-      return true;
-    else
-      return value<Mask>(x, r);
+    if constexpr (Mask < 0) return true;
+    else return value<Mask>(x, r);
   }
 
   template <int N, int Slot, class T, class At, int Mask>
@@ -138,17 +129,13 @@ class interpreter<body<S...>, Args> {
   }
   template <int N, int Slot, class T>
   wide_t<T> get(scalar<Slot, T>, std::int64_t, std::int64_t) {
-    if constexpr (std::is_same_v<wide_t<T>, double>)
-      return args_.scalars[Slot].d;
-    else
-      return static_cast<wide_t<T>>(args_.scalars[Slot].i);
+    if constexpr (std::is_same_v<wide_t<T>, double>) return args_.scalars[Slot].d;
+    else return static_cast<wide_t<T>>(args_.scalars[Slot].i);
   }
   template <int N, class T, long Bits>
   wide_t<T> get(constant<T, Bits>, std::int64_t, std::int64_t) {
-    if constexpr (std::is_same_v<wide_t<T>, double>)
-      return __builtin_bit_cast(double, Bits);
-    else
-      return static_cast<wide_t<T>>(Bits);
+    if constexpr (std::is_same_v<wide_t<T>, double>) return __builtin_bit_cast(double, Bits);
+    else return static_cast<wide_t<T>>(Bits);
   }
   template <int N, class At>
   std::int64_t get(index_value<At>, std::int64_t x, std::int64_t r) {
@@ -161,17 +148,13 @@ class interpreter<body<S...>, Args> {
   }
   template <int N, class Op, class T, class Result, int A, int B, int C>
   wide_t<Result> get(compute<Op, T, Result, A, B, C>, std::int64_t x, std::int64_t r) {
-    if constexpr (C >= 0)
-      return static_cast<wide_t<Result>>(Op::apply(value<A>(x, r), value<B>(x, r), value<C>(x, r)));
-    else if constexpr (B >= 0)
-      return static_cast<wide_t<Result>>(Op::apply(value<A>(x, r), value<B>(x, r)));
-    else
-      return static_cast<wide_t<Result>>(Op::apply(value<A>(x, r)));
+    if constexpr (C >= 0) return static_cast<wide_t<Result>>(Op::apply(value<A>(x, r), value<B>(x, r), value<C>(x, r)));
+    else if constexpr (B >= 0) return static_cast<wide_t<Result>>(Op::apply(value<A>(x, r), value<B>(x, r)));
+    else return static_cast<wide_t<Result>>(Op::apply(value<A>(x, r)));
   }
   template <int N, class From, class To, int A>
   wide_t<To> get(cast_to<From, To, A>, std::int64_t x, std::int64_t r) {
-    return static_cast<wide_t<To>>(
-        widen(narrow<To>(convert<To, From>(static_cast<compute_t<From>>(value<A>(x, r))))));
+    return static_cast<wide_t<To>>(widen(narrow<To>(convert<To, From>(static_cast<compute_t<From>>(value<A>(x, r))))));
   }
   template <int N, class From, class To, int A>
   wide_t<To> get(widen_to<From, To, A>, std::int64_t x, std::int64_t r) {
@@ -244,7 +227,7 @@ void check_stores(Args& args, std::vector<buffer*> slots, Kernel kernel, Interpr
   for (std::size_t s = 0; s < slots.size(); ++s) reading.pointers[s] = source[s].data();
   interpret(reading, [&](int slot, auto type, std::int64_t offset, double value) {
     expected[slots[static_cast<std::size_t>(slot)]->data()][offset] = {value,
-                                                                      static_cast<int>(dtype_of<decltype(type)>)};
+                                                                       static_cast<int>(dtype_of<decltype(type)>)};
   });
   for (std::size_t s = 0; s < slots.size(); ++s) args.pointers[s] = slots[s]->data();
   kernel(args);
@@ -260,8 +243,8 @@ void check_stores(Args& args, std::vector<buffer*> slots, Kernel kernel, Interpr
       bool good = true;
       double got = 0;
       if (want == here.end()) {
-        good = std::memcmp(b.bytes.data() + buffer::guard + i * b.item, before[s].bytes.data() + buffer::guard + i * b.item,
-                           b.item) == 0;
+        good = std::memcmp(b.bytes.data() + buffer::guard + i * b.item,
+                           before[s].bytes.data() + buffer::guard + i * b.item, b.item) == 0;
       } else {
         const auto compare = [&](auto type) {
           using T = decltype(type);

@@ -120,7 +120,8 @@ SINTER_HOST_DEVICE constexpr T fma(T x, T y, T z) {
 }
 
 // ---- division with a remainder -------------------------------------------------------------------------------------
-// with remainder 0 (PyTorch throws, which a kernel cannot); lowest / -1 wraps to lowest.
+
+// Integers: x by zero is 0 with remainder 0 (PyTorch throws, which a kernel cannot); lowest / -1 wraps to lowest.
 
 namespace detail {
 

@@ -21,6 +21,12 @@ namespace detail {
 // Bits in and out of float. Selects instead of branches, and no arithmetic on subnormal floats: a loop over these
 // becomes vector code, and gives the same under flush-to-zero.
 
+/// c ? x : y by a mask, as g++ would sink what one side needs into a branch.
+SINTER_HOST_DEVICE constexpr std::uint32_t choose(bool c, std::uint32_t x, std::uint32_t y) {
+  const std::uint32_t mask = 0u - static_cast<std::uint32_t>(c);
+  return (x & mask) | (y & ~mask);
+}
+
 SINTER_HOST_DEVICE constexpr float bf16_to_float(std::uint16_t bits) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
 }
@@ -29,7 +35,7 @@ SINTER_HOST_DEVICE constexpr std::uint16_t float_to_bf16_bitwise(float value) {
   const auto u = __builtin_bit_cast(std::uint32_t, value);
   const std::uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;  // half to even; overflow carries into inf
   const std::uint32_t quiet = (u >> 16) | 0x40u;
-  return static_cast<std::uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+  return static_cast<std::uint16_t>(choose((u & 0x7fffffffu) > 0x7f800000u, quiet, rounded));
 }
 
 SINTER_HOST_DEVICE constexpr float f16_to_float_bitwise(std::uint16_t bits) {
@@ -40,8 +46,8 @@ SINTER_HOST_DEVICE constexpr float f16_to_float_bitwise(std::uint16_t bits) {
   // 2^-14 * (1 + fraction) - 2^-14: exact, and the hardware normalises.
   const auto subnormal =
       __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, magnitude + (113u << 23)) - 0x1p-14f);
-  const std::uint32_t finite = magnitude < (1u << 23) ? subnormal : normal;
-  return __builtin_bit_cast(float, sign | (magnitude >= (31u << 23) ? special : finite));
+  const std::uint32_t finite = choose(magnitude < (1u << 23), subnormal, normal);
+  return __builtin_bit_cast(float, sign | choose(magnitude >= (31u << 23), special, finite));
 }
 
 SINTER_HOST_DEVICE constexpr std::uint16_t float_to_f16_bitwise(float value) {
@@ -53,10 +59,10 @@ SINTER_HOST_DEVICE constexpr std::uint16_t float_to_f16_bitwise(float value) {
   // another path, are replaced first so that nothing overflows.
   const bool small = magnitude < (113u << 23);
   const std::uint32_t subnormal =
-      __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, small ? magnitude : 0u) + 0.5f) - (126u << 23);
-  const std::uint32_t finite = small ? subnormal : normal;
-  const std::uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
-  return static_cast<std::uint16_t>(sign | (magnitude >= (143u << 23) ? special : finite));
+      __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, choose(small, magnitude, 0u)) + 0.5f) - (126u << 23);
+  const std::uint32_t finite = choose(small, subnormal, normal);
+  const std::uint32_t special = choose(magnitude > 0x7f800000u, 0x7e00u, 0x7c00u);
+  return static_cast<std::uint16_t>(sign | choose(magnitude >= (143u << 23), special, finite));
 }
 
 SINTER_HOST_DEVICE constexpr std::uint16_t float_to_bf16(float value) {

@@ -1,6 +1,7 @@
 // Elementary functions and activations as PyTorch defines them, for the compute types, on host and device. On the
-// device CUDA's functions; on the host host_math.hpp for float where it matters, the C library otherwise. Arithmetic,
-// division and order are arithmetic.hpp's matter. SPDX-License-Identifier: BSL-1.0
+// device CUDA's functions; on the host host_math.hpp for float where it matters, the C library otherwise.
+// Arithmetic, division and order are arithmetic.hpp's matter.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cmath>
@@ -34,9 +35,6 @@ SINTER_FUNCTION(log10)
 SINTER_FUNCTION(log1p)
 SINTER_FUNCTION(tanh)
 SINTER_FUNCTION(erf)
-SINTER_FUNCTION(sin)
-SINTER_FUNCTION(cos)
-SINTER_FUNCTION(tan)
 #undef SINTER_FUNCTION
 
 #define SINTER_FUNCTION(name)                                            \
@@ -71,6 +69,24 @@ SINTER_HOST_DEVICE constexpr T pow(T x, T y) {
   else return integer_pow(x, y);
 }
 
+#ifdef __CUDA_ARCH__
+#define SINTER_FUNCTION(name) \
+  SINTER_HOST_DEVICE inline float name(float x) { return ::name##f(x); }
+#else
+#define SINTER_FUNCTION(name)                                        \
+  SINTER_HOST_DEVICE inline float name(float x) {                    \
+    if constexpr (straight::has_fast_sine) return straight::name(x); \
+    else return ::name##f(x);                                        \
+  }
+#endif
+SINTER_FUNCTION(sin)
+SINTER_FUNCTION(cos)
+SINTER_FUNCTION(tan)
+#undef SINTER_FUNCTION
+SINTER_HOST_DEVICE inline double sin(double x) { return ::sin(x); }
+SINTER_HOST_DEVICE inline double cos(double x) { return ::cos(x); }
+SINTER_HOST_DEVICE inline double tan(double x) { return ::tan(x); }
+
 // Rounding: integers are what they are.
 #define SINTER_FUNCTION(name, c_name)                                          \
   template <class T>                                                           \
@@ -98,7 +114,7 @@ SINTER_HOST_DEVICE constexpr T rsqrt(T x) {
 
 namespace detail {
 
-/// x / y for y > 1, where two ulp of float do not matter: on the device a third of the instructions.
+/// x / y for y >= 1 to two ulp: on the device a few instructions instead of a call. Past 2^126 the quotient is 0 there.
 template <class T>
 SINTER_HOST_DEVICE constexpr T soft_div(T x, T y) {
 #ifdef __CUDA_ARCH__

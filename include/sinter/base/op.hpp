@@ -74,7 +74,8 @@ constexpr bool is_reduction(op o) { return row(o).kind == op_kind::reduction; }
 constexpr bool is_vector_code(op o, dtype t) {
   const bool divides = o == op::floor_divide || o == op::remainder || o == op::fmod || o == op::pow;
   const bool called = o == op::atan2 || o == op::hypot || o == op::erfc || o == op::lgamma ||
-                      (o >= op::sin && o <= op::cosh) || (o >= op::asinh && o <= op::atanh);
+                      (o >= op::asin && o <= op::cosh) || (o >= op::asinh && o <= op::atanh) ||
+                      (o >= op::sin && o <= op::tan && !math::straight::has_fast_sine);
   if (divides || called) return false;
   if (t != dtype::f64) return true;
   // host_math.hpp has no double.

@@ -1,13 +1,13 @@
 // The op table: one row per op, from which everything else follows (enumerators, names, tags, the users' functions,
 // shape and dtype inference, host and CUDA kernels). Adding a pointwise op is one row here and one test.
-// What a scalar function computes is math.hpp's and arithmetic.hpp's matter; the fold of a reduction reduction_ops.hpp's.
+// What a scalar function computes is math.hpp's and arithmetic.hpp's matter; how a reduction folds reduction_ops.hpp's.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/base/arithmetic.hpp"
 #include "sinter/base/math.hpp"
 
-// X(name, arity, kind): what a graph is made of besides pointwise ops and reductions. Arity -1: any number.
+// X(name, arity, kind): what a graph is made of besides pointwise ops and reductions.
 #define SINTER_STRUCTURAL_OPS(X) \
   X(input, 0, source)            \
   X(constant, 0, source)         \

@@ -190,28 +190,30 @@ struct argmax : arg_extreme<true> {};
 struct argmin : arg_extreme<false> {};
 
 /// The sum of squared deviations from the mean: Welford's update, Chan's combination. No cancellation, one pass.
+/// The count is an integer: a float would stop counting at 2^24.
 struct m2 {
   template <class T>
   struct state {
-    T mean, m2, count;
+    T mean, m2;
+    std::int64_t count;
   };
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> init() {
-    return {T(0), T(0), T(0)};
+    return {T(0), T(0), 0};
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
-    s.count += T(1);
+    ++s.count;
     const T d = value - s.mean;
-    s.mean += d / s.count;
+    s.mean += d / static_cast<T>(s.count);
     s.m2 += d * (value - s.mean);
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
-    const T count = a.count + b.count;
-    const T share = b.count / (count == T(0) ? T(1) : count);
+    const std::int64_t count = a.count + b.count;
+    const T share = static_cast<T>(b.count) / static_cast<T>(count == 0 ? 1 : count);
     const T d = b.mean - a.mean;
-    return {a.mean + d * share, a.m2 + b.m2 + d * d * a.count * share, count};
+    return {a.mean + d * share, a.m2 + b.m2 + d * d * static_cast<T>(a.count) * share, count};
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {

@@ -9,8 +9,9 @@
 namespace sinter {
 
 enum class verbosity : unsigned char {
-  plan,  ///< kernels, and the reason for every fusion that did not happen
-  log    ///< also every pair the scheduler looked at
+  kernels,  ///< only the kernels and the workspace
+  plan,     ///< also the reason for every fusion that did not happen
+  log       ///< also every pair the scheduler looked at
 };
 
 namespace detail {
@@ -107,6 +108,7 @@ std::string explain(const Fused&, verbosity how_much = verbosity::plan) {
     for (int i = 0; i < p.buffers.size(); ++i) text += (i ? ", " : "") + detail::buffer_text(g, p.buffers[i].node);
     text += ")\n";
   }
+  if (how_much == verbosity::kernels) return text;
   const auto label = [&](int n) { return detail::call_text(g, s.list.nodes[n].root); };
   for (const auto& v : p.fusion.log) {
     const bool apart = s.group_of[v.first] != s.group_of[v.second];

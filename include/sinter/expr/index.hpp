@@ -175,8 +175,7 @@ constexpr assigned assign(expr<T, S> target, V value) {
   while (is_view(t->nodes[base].what) && t->nodes[base].what != op::broadcast) base = t->nodes[base].operands[0];
   const bool is_input = t->nodes[base].what == op::input || t->nodes[base].what == op::assign;
   if (!is_input) detail::assign_target_must_be_an_input_or_a_view_of_one();
-  short stored = detail::node_of(t, value, T, extents{});
-  if constexpr (detail::is_expr<V>) stored = detail::broadcasted(t, detail::widened(t, value.id(), T), S);
+  const short stored = detail::node_of(t, value, T, S);
   const short written = t->add(op::assign, T, t->shape(base), view, stored);
   t->versions.push_back({base, written});
   t->assigns.push_back(written);

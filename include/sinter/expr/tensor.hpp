@@ -12,46 +12,19 @@
 namespace sinter {
 namespace detail {
 
-/// One extent of a tensor type: a size, `dyn`, or `dim<"name">`.
-template <auto Extent>
-struct extent_facts {
-  using type = std::remove_const_t<decltype(Extent)>;
-  static constexpr bool is_named = std::is_same_v<type, named_extent>;
-  static constexpr bool is_dynamic = [] {
-    if constexpr (is_named)
-      return true;
-    else
-      return static_cast<long>(Extent) == dyn;
-  }();
-  static constexpr long size = [] {
-    if constexpr (is_dynamic)
-      return dyn;
-    else
-      return static_cast<long>(Extent);
-  }();
-  static_assert(is_dynamic || size >= 0, "tensor<T, extents...>: an extent is negative; use dyn for one known at run time");
-  static constexpr std::string_view name() {
-    if constexpr (is_named)
-      return Extent.name;
-    else
-      return {};
-  }
-  static constexpr long hint() {
-    if constexpr (is_named)
-      return Extent.hint;
-    else
-      return 0;
-  }
-  /// The number this extent is in a graph, as dimension `dimension` of argument `argument`.
-  static constexpr number number_at(int argument, int dimension) {
-    if constexpr (is_named)
-      return symbol(hash(Extent.name));
-    else if constexpr (is_dynamic)
-      return symbol(static_cast<std::uint64_t>(argument * max_rank + dimension));
-    else
-      return size;
-  }
-};
+// One extent of a tensor type: a size, `dyn`, or `dim<"name">`.
+constexpr long static_size(long extent) { return extent; }
+constexpr long static_size(const named_extent&) { return dyn; }
+constexpr std::string_view name_of(long) { return {}; }
+constexpr std::string_view name_of(const named_extent& extent) { return extent.name; }
+constexpr long hint_of(long) { return 0; }
+constexpr long hint_of(const named_extent& extent) { return extent.hint; }
+
+/// The number an extent is in a graph, as dimension `dimension` of argument `argument`.
+constexpr number number_of(long extent, int argument, int dimension) {
+  return extent == dyn ? symbol(static_cast<std::uint64_t>(argument * max_rank + dimension)) : extent;
+}
+constexpr number number_of(const named_extent& extent, int, int) { return symbol(hash(extent.name)); }
 
 /// Anything like std::mdspan: data_handle(), extent(i), rank(), stride(i).
 template <class M>
@@ -84,12 +57,14 @@ constexpr auto raw_pointer(P p) {
 template <class T, auto... Extents>
 class tensor {
   static_assert(sizeof...(Extents) <= max_rank, "tensor<T, extents...>: more than eight dimensions");
+  static_assert(((detail::static_size(Extents) >= dyn) && ...),
+                "tensor<T, extents...>: an extent is negative; use dyn for one known at run time");
 
  public:
   using element = T;
   static constexpr dtype type = dtype_of<T>;
   static constexpr int rank = sizeof...(Extents);
-  static constexpr int num_dynamic = (0 + ... + (detail::extent_facts<Extents>::is_dynamic ? 1 : 0));
+  static constexpr int num_dynamic = (0 + ... + (detail::static_size(Extents) == dyn ? 1 : 0));
   static constexpr bool strided = false;
 
   constexpr tensor() = default;
@@ -98,9 +73,9 @@ class tensor {
   constexpr tensor(P data, Sizes... dynamic_extents) : data_(data), writable_(!is_const_pointer<P>()) {
     static_assert(sizeof...(Sizes) == num_dynamic, "tensor(data, extents...): give exactly the extents that are dyn or named, in order");
     static_assert(accepts<P>(), "tensor(data, extents...): the pointer's element type is not the tensor's");
-    const std::int64_t given[] = {static_cast<std::int64_t>(dynamic_extents)..., 0};
-    int next = 0, d = 0;
-    ((extents_[d++] = detail::extent_facts<Extents>::is_dynamic ? given[next++] : detail::extent_facts<Extents>::size), ...);
+    [[maybe_unused]] const std::int64_t given[] = {static_cast<std::int64_t>(dynamic_extents)..., 0};
+    [[maybe_unused]] int next = 0, d = 0;
+    ((extents_[d++] = detail::static_size(Extents) == dyn ? given[next++] : detail::static_size(Extents)), ...);
     row_major();
   }
   template <detail::mdspan_like M>
@@ -119,10 +94,10 @@ class tensor {
     data_ = detail::raw_pointer(owner.data());
     writable_ = !is_const_pointer<decltype(detail::raw_pointer(owner.data()))>();
     std::int64_t known = 1;
-    ((known *= detail::extent_facts<Extents>::is_dynamic ? 1 : detail::extent_facts<Extents>::size), ...);
+    ((known *= detail::static_size(Extents) == dyn ? 1 : detail::static_size(Extents)), ...);
     const std::int64_t count = static_cast<std::int64_t>(owner.size());
     int d = 0;
-    ((extents_[d++] = detail::extent_facts<Extents>::is_dynamic ? (known ? count / known : 0) : detail::extent_facts<Extents>::size), ...);
+    ((extents_[d++] = detail::static_size(Extents) == dyn ? (known ? count / known : 0) : detail::static_size(Extents)), ...);
     row_major();
     element_count_ = count;
   }
@@ -234,7 +209,7 @@ template <template <class, auto...> class Tensor, class T, auto... E, int Argume
 struct argument_extents<Tensor<T, E...>, Argument> {
   static constexpr extents shape = [] {
     extents e{};
-    (e.push_back(extent_facts<E>::number_at(Argument, e.rank)), ...);
+    (e.push_back(number_of(E, Argument, e.rank)), ...);
     return e;
   }();
 };
@@ -244,16 +219,12 @@ struct extent_names;
 template <template <class, auto...> class Tensor, class T, auto... E>
 struct extent_names<Tensor<T, E...>> {
   static constexpr std::string_view name(int d) {
-    const std::string_view names[] = {extent_facts<E>::name()..., std::string_view{}};
+    const std::string_view names[] = {name_of(E)..., std::string_view{}};
     return names[d];
   }
   static constexpr long hint(int d) {
-    const long hints[] = {extent_facts<E>::hint()..., 0};
+    const long hints[] = {hint_of(E)..., 0};
     return hints[d];
-  }
-  static constexpr long size(int d) {
-    const long sizes[] = {extent_facts<E>::size..., 0};
-    return sizes[d];
   }
 };
 }  // namespace detail

@@ -13,19 +13,17 @@ namespace sinter::detail {
 /// `Kernel::value` is a lowered_kernel, `Kernel::scalars` the graph's scalar table.
 template <class Kernel>
 struct speller {
-  static constexpr const lowered_kernel& k = Kernel::value;
-
   static constexpr long spelled(number n) {
     if (is_static(n)) return n;
-    for (int i = 0; i < k.sizes.size(); ++i)
-      if (k.sizes[i] == n) return dynamic_number(i);
+    for (int i = 0; i < Kernel::value.sizes.size(); ++i)
+      if (Kernel::value.sizes[i] == n) return dynamic_number(i);
     return 0;
   }
-  template <int Access, class = std::make_integer_sequence<int, k.accesses[Access].size>>
+  template <int Access, class = std::make_integer_sequence<int, Kernel::value.accesses[Access].size>>
   struct access;
   template <int Access, int... T>
   struct access<Access, std::integer_sequence<int, T...>> {
-    static constexpr const access_form& f = k.accesses[Access];
+    static constexpr access_form f = Kernel::value.accesses[Access];
     using type = at<spelled(f.offset),
                     term<f.terms[T].variable, spelled(f.terms[T].div), spelled(f.terms[T].mod), spelled(f.terms[T].coef)>...>;
   };
@@ -37,7 +35,7 @@ struct speller {
 
   template <int Position>
   static constexpr auto statement() {
-    constexpr instruction i = k.code[Position];
+    constexpr instruction i = Kernel::value.code[Position];
     using T = storage_t<i.type>;
     using Result = storage_t<i.result>;
     if constexpr (i.code == opcode::load)
@@ -73,7 +71,7 @@ struct speller {
     return body<decltype(statement<First + I>())...>{};
   }
   template <int Section>
-  using section_body = decltype(spell<k.sections[Section].first>(std::make_integer_sequence<int, k.sections[Section].count>{}));
+  using section_body = decltype(spell<Kernel::value.sections[Section].first>(std::make_integer_sequence<int, Kernel::value.sections[Section].count>{}));
 };
 
 }  // namespace sinter::detail

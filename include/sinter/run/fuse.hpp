@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sinter/run/host.hpp"
+#include "sinter/run/scratch.hpp"
 
 namespace sinter {
 
@@ -62,13 +63,15 @@ class fused {
     const auto t = total_traffic(run_time_extents...);
     return (t.read + t.written) / 4;
   }
-  /// Scratch memory of one call. Needs no extents when it is zero whatever they are.
+  /// Scratch memory of one call on CUDA: intermediate buffers, and partial results of split reductions. Arguments: the
+  /// run-time extents, in order of first appearance; none are needed when it is zero whatever they are.
   template <std::integral... E>
   static constexpr std::int64_t workspace_bytes(E... run_time_extents) {
-    if constexpr (program::plan.buffers.empty())
+    constexpr auto kernels = std::make_integer_sequence<int, program::num_kernels>{};
+    if constexpr (program::plan.buffers.empty() && !detail::needs_scratch<program>(kernels))
       return 0;
     else
-      return detail::lay_out(program::plan, program::with_extents(run_time_extents...)).bytes;
+      return workspace_of(kernels, program::with_extents(run_time_extents...));
   }
 
   /// All pairs the scheduler looked at, with the last verdict on each.
@@ -135,6 +138,11 @@ class fused {
       total.read += t.read, total.written += t.written;
     }
     return total;
+  }
+
+  template <int... I, class Value>
+  static constexpr std::int64_t workspace_of(std::integer_sequence<int, I...>, const Value& value) {
+    return detail::lay_out(program::plan, value).bytes + detail::scratch_bytes<program, I...>(value);
   }
 
   template <int... I>

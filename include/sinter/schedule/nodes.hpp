@@ -70,10 +70,9 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     const extents& shape = g.shape(n.root);
     n.space.numel = list.numbers.numel(shape);
     for (int k = 0; k < 2; ++k) {
-      const int base = view_base(g, root.operands[k]);
       int v = root.operands[k];
       while (is_view(g[v].what) && !list.buffers.realized(v)) v = g[v].operands[0];
-      list.dependencies.push_back({static_cast<short>(list.buffers.realized(v) ? v : base), false, true, -1, -1});
+      if (list.buffers.realized(v)) list.dependencies.push_back({static_cast<short>(v), false, true, -1, -1});
     }
     const access_form linear = offset_of(linear_coordinates(shape, loop_var::x, list.numbers), row_major_strides(shape, list.numbers), list.numbers);
     const short at = list.intern(linear);

@@ -37,7 +37,8 @@ struct plan {
   fixed_vector<planned_buffer, Capacity> buffers{};
 };
 
-/// Reductions whose operands lie contiguous along x rather than r are walked by columns.
+/// Reductions whose operands lie contiguous along x rather than r are walked by columns. Only what is indexed by both
+/// has an opinion: a value per row or per column is read once either way.
 template <class State>
 constexpr orientation choose_orientation(const State& s, int a) {
   if (s.list.numbers.hint(s.groups[a].space.numel) == 1) return orientation::row;
@@ -48,10 +49,14 @@ constexpr orientation choose_orientation(const State& s, int a) {
     for (int k = 0; k < n.num_dependencies; ++k) {
       const dependency& d = s.list.dependencies[n.first_dependency + k];
       const access_form& f = s.list.accesses[d.own];
+      bool uses_x = false, uses_r = false;
+      int along_x = 0, along_r = 0;
       for (int t = 0; t < f.size; ++t) {
-        if (f.terms[t].coef != 1 || f.terms[t].div != 1) continue;
-        (f.terms[t].variable == loop_var::r ? rows : columns) += 1;
+        const bool is_r = f.terms[t].variable == loop_var::r;
+        (is_r ? uses_r : uses_x) = true;
+        if (f.terms[t].coef == 1 && f.terms[t].div == 1) (is_r ? along_r : along_x) += 1;
       }
+      if (uses_x && uses_r) rows += along_r, columns += along_x;
     }
   });
   return columns > rows ? orientation::column : orientation::row;

@@ -40,6 +40,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
   // Users, as Inductor counts them: distinct direct users; and those that need their operand in memory.
   int num_users[Capacity]{};
   fixed_set<Capacity> demanded{};
+  fixed_set<Capacity> indexed{};  // read at data-dependent indices: even a view has to be stored
   fixed_set<Capacity> crosses_ops{};  // has a user of another user-level op
   const auto use = [&](int operand, int user) {
     ++num_users[operand];
@@ -51,7 +52,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       if (k == 0 || n.operands[k] != n.operands[0]) use(n.operands[k], id);
     if (n.what == op::matmul)  // L1: operands of foreign kernels and templates
       for (int k = 0; k < 2; ++k) demanded.insert(view_base(g, n.operands[k]));
-    if (n.what == op::gather) demanded.insert(n.operands[0]);
+    if (n.what == op::gather) indexed.insert(n.operands[0]);
     if (n.what == op::assign) demanded.insert(n.operands[1]);
   }
   for (int id : g.outputs) demanded.insert(id);
@@ -105,7 +106,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
           loads[id].insert(loads[operand]);
           bases[id].insert(bases[operand]);
         }
-        values[id].insert(values[operand]);
+        if (!r.realized(operand)) values[id].insert(values[operand]);
       }
       if (!is_view(n.what)) values[id].insert(id);
       const int num_loads = count(loads[id]), num_ops = count(values[id]) + num_loads;
@@ -119,7 +120,8 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       if (lazy_kind && o.one_kernel_per_op && crosses_ops.contains(id) && num_loads > 0) keep = true;
       if (!g.assigns.empty() && reads_overwritten(id, last_user[id], bases[id])) keep = true;
       // A constant or an index grid is inlined even if storage was asked for, unless it is a result.
-      if (keep && num_loads == 0 && !g.outputs.contains(static_cast<short>(id))) keep = g[id].what == op::gather;
+      if (keep && num_loads == 0) keep = false;
+      keep = keep || indexed.contains(id);
       for (int out : g.outputs) keep = keep || out == id;
       if (keep) r.buffers.insert(id);
     }

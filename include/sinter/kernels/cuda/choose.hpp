@@ -49,7 +49,8 @@ struct phase_facts<body<S...>> {
         bool later = false;
         for (int user = s + 1; user < size; ++user) {
           const int when = is_reduce(user) ? facts::phase(user) : is_element(user) ? first(user) : -1;
-          for (int operand : facts::facts.info[user].operands) later = later || (operand == s && when > p && when < phases);
+          for (int operand : facts::facts.info[user].operands)
+            later = later || (operand == s && when > p && when < phases);
         }
         if (later) alive += words[s];
       }
@@ -125,13 +126,16 @@ constexpr int dynamic_items(int width, int kept) {
   const int lanes = kept <= 2 ? few_lanes : few_lanes / 2;
   return width < lanes ? lanes / width : 1;
 }
-constexpr std::int64_t dynamic_limit(int width, int kept) { return std::int64_t(1024) * width * dynamic_items(width, kept); }
+constexpr std::int64_t dynamic_limit(int width, int kept) {
+  return std::int64_t(1024) * width * dynamic_items(width, kept);
+}
 
 /// Threads along a row of the looped kernel, by the run-time length.
 constexpr row_shape loop_shape(std::int64_t rnumel, int width, int items, int max_threads) {
   const std::int64_t groups = (rnumel + width - 1) / width;
   const std::int64_t wanted = (groups + items - 1) / items;
-  row_shape shape = row_of(wanted < max_threads ? wanted * items : max_threads * static_cast<std::int64_t>(items), items);
+  row_shape shape =
+      row_of(wanted < max_threads ? wanted * items : max_threads * static_cast<std::int64_t>(items), items);
   shape.persistent = false;
   return shape;
 }

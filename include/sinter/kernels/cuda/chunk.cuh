@@ -10,7 +10,7 @@
 
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/cuda/chunk_access.hpp"
-#include "sinter/kernels/cuda/memory.cuh"
+#include "sinter/kernels/cuda/words.cuh"
 
 namespace sinter::cuda::mm {
 
@@ -80,29 +80,7 @@ struct place {
 
   template <int Memory, class At>
   __device__ __forceinline__ std::int64_t offset() const {
-    return detail::offset_of<At>::at_xr(x, r, args.sizes);
-  }
-};
-
-template <class At>
-struct offset_part;
-template <long Offset, class... Terms>
-struct offset_part<at<Offset, Terms...>> {
-  /// The share of variable V; the constant counts as x's.
-  template <loop_var V, class Sizes>
-  static __device__ __forceinline__ std::int64_t of(std::int64_t i, const Sizes& sizes) {
-    std::int64_t sum = V == loop_var::x ? sinter::detail::resolve(Offset, sizes) : 0;
-    ((sum += share<V, Terms>(i, sizes)), ...);
-    return sum;
-  }
-
- private:
-  template <loop_var V, class Term, class Sizes>
-  static __device__ __forceinline__ std::int64_t share(std::int64_t i, const Sizes& sizes) {
-    if constexpr (sinter::detail::term_facts<Term>::variable == V)
-      return detail::offset_of<at<Offset, Terms...>>::template term<Term>(i, sizes);
-    else
-      return 0;
+    return offset_of<At>::at_xr(x, r, args.sizes);
   }
 };
 
@@ -189,7 +167,7 @@ struct chunk<body<S...>, Width, Along> {
   static __device__ __forceinline__ void read(load<Slot, T, At, -1>, T (&raw)[Lanes], const Place& at) {
     const T* p = static_cast<const T*>(at.args.pointers[Slot]) + at.template offset<memory<I>, At>();
     if (is_vector<I>(at)) {
-      detail::wide<T, Lanes>::read(raw, p);
+      words<T, Lanes>::read(raw, p);
     } else {
 #pragma unroll
       for (int e = 0; e < Lanes; ++e) raw[e] = exists<I>(e, at.valid) ? p[distance<I>(e, at)] : T{};
@@ -256,7 +234,7 @@ struct chunk<body<S...>, Width, Along> {
 
   template <class At, class Place>
   static __device__ __forceinline__ std::int64_t index_at(int e, const Place& at) {
-    return detail::offset_of<At>::at_xr(Along == loop_var::x ? at.x + e : at.x, Along == loop_var::r ? at.r + e : at.r,
+    return offset_of<At>::at_xr(Along == loop_var::x ? at.x + e : at.x, Along == loop_var::r ? at.r + e : at.r,
                                         at.args.sizes);
   }
   template <int I, class At, class Place, class Sources>
@@ -322,7 +300,7 @@ struct chunk<body<S...>, Width, Along> {
     }
     // A store is one element per position, also where its value is uniform.
     if constexpr (Width > 1) {
-      if (all && at.accesses[memory<I>].kind == chunk_kind::vector) return detail::wide<T, Width>::write(p, raw);
+      if (all && at.accesses[memory<I>].kind == chunk_kind::vector) return words<T, Width>::write(p, raw);
     }
 #pragma unroll
     for (int e = 0; e < Width; ++e)

@@ -78,7 +78,9 @@ struct reduction_of<reduce<Op, T, Result, A>> {
   static __device__ __forceinline__ state init() { return Op::template init<value>(); }
   static __device__ __forceinline__ void step(state& s, value v, std::int64_t r) { Op::template step<value>(s, v, r); }
   static __device__ __forceinline__ state combine(state a, state b) { return Op::template combine<value>(a, b); }
-  static __device__ __forceinline__ result finish(state s) { return static_cast<result>(Op::template finish<value>(s)); }
+  static __device__ __forceinline__ result finish(state s) {
+    return static_cast<result>(Op::template finish<value>(s));
+  }
   /// A plain number comes out the same in whichever order two lanes combine; of larger states one lane's result counts.
   static constexpr bool same_in_all_lanes = sizeof(state) <= sizeof(value);
 };
@@ -127,14 +129,16 @@ struct rows_of_phase {
 template <class Body, int P, bool Kept>
 struct elements_of_phase {
   static constexpr bool select(int s) {
-    return phase_facts<Body>::is_element(s) && body_facts<Body>::needed(P, s) && (!Kept || phase_facts<Body>::first(s) == P);
+    return phase_facts<Body>::is_element(s) && body_facts<Body>::needed(P, s) &&
+           (!Kept || phase_facts<Body>::first(s) == P);
   }
 };
 template <class Body, int P, std::size_t I>
 inline constexpr bool reduces_in =
     phase_facts<Body>::is_reduce(static_cast<int>(I)) && body_facts<Body>::phase(static_cast<int>(I)) == P;
 
-// ---- steps ------------------------------------------------------------------------------------------------------------
+// ---- steps
+// ------------------------------------------------------------------------------------------------------------
 
 template <bool Wanted, int I, class S, int Ways, class Accumulators>
 __device__ __forceinline__ void start_one(Accumulators& acc) {

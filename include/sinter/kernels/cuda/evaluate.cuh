@@ -8,9 +8,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "sinter/base/op.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/cuda/access.hpp"
 #include "sinter/kernels/cuda/memory.cuh"
+#include "sinter/kernels/cuda/quotient.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -74,12 +76,9 @@ struct lane_facts {
       varies[s] = body.info[s].reads_x;
       for (int k = 0; k < 4; ++k)
         if (body.info[s].operands[k] >= 0) varies[s] = varies[s] || varies[body.info[s].operands[k]];
-      if constexpr (Tiling::item == loop_var::x)
-        t.lanes[s] = varies[s] ? Tiling::size : 1;
-      else if (body.where[s] == scope::element)
-        t.lanes[s] = Tiling::size;
-      else
-        t.lanes[s] = Tiling::vector == loop_var::x ? Tiling::width : 1;
+      if constexpr (Tiling::item == loop_var::x) t.lanes[s] = varies[s] ? Tiling::size : 1;
+      else if (body.where[s] == scope::element) t.lanes[s] = Tiling::size;
+      else t.lanes[s] = Tiling::vector == loop_var::x ? Tiling::width : 1;
     }
     return t;
   }();
@@ -127,7 +126,8 @@ struct lane_shape {
   static constexpr int items = lanes / width;
   static constexpr touch touches = access_facts<typename Frame::body_type>::at(tiling::vector, width).touches[I];
   template <class T, class At>
-  using memory = lanes_at<T, At, tiling::vector, width, width == 1 ? access::irregular : touches.where.kind, touches.where.step>;
+  using memory =
+      lanes_at<T, At, tiling::vector, width, width == 1 ? access::irregular : touches.where.kind, touches.where.step>;
 };
 
 /// The value of an index expression in each lane.
@@ -148,11 +148,11 @@ struct run_statement<load<Slot, T, At, Mask>> {
     const T* base = static_cast<const T*>(args.pointers[Slot]);
 #pragma unroll
     for (int u = 0; u < shape::items; ++u) {
-      T raw[shape::width];
+      compute_t<T> raw[shape::width];
       if constexpr (Mask < 0) {
         memory::read(raw, base, t.x(u), t.r(u), args.sizes);
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = widen<T>(raw[j]);
+        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = raw[j];
       } else {
         bool all = true;
 #pragma unroll
@@ -162,7 +162,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
         if (all) {
           memory::read(raw, base, t.x(u), t.r(u), args.sizes);
 #pragma unroll
-          for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = widen<T>(raw[j]);
+          for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = raw[j];
         } else if constexpr (shape::width > 1) {
 #pragma unroll
           for (int j = 0; j < shape::width; ++j)
@@ -201,10 +201,10 @@ struct run_statement<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
       if (by_rows && all) {
         std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, u * shape::width));
         if (row < 0) row += bound;
-        T raw[shape::width];
+        compute_t<T> raw[shape::width];
         memory::read(raw, base + row * coef, t.x(u), t.r(u), args.sizes);
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = widen<T>(raw[j]);
+        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = raw[j];
       } else {
 #pragma unroll
         for (int j = 0; j < shape::width; ++j) {
@@ -228,10 +228,8 @@ struct run_statement<scalar<Slot, T>> {
   static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args& args, bool) {
     using C = compute_t<T>;
     C value;
-    if constexpr (std::is_floating_point_v<C>)
-      value = static_cast<C>(args.scalars[Slot].d);
-    else
-      value = static_cast<C>(args.scalars[Slot].i);
+    if constexpr (std::is_floating_point_v<C>) value = static_cast<C>(args.scalars[Slot].d);
+    else value = static_cast<C>(args.scalars[Slot].i);
     for (auto& v : lanes_of<I>(f)) v = value;
   }
 };
@@ -242,10 +240,8 @@ struct run_statement<constant<T, Bits>> {
   static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
     using C = compute_t<T>;
     C value;
-    if constexpr (std::is_floating_point_v<C>)
-      value = static_cast<C>(__builtin_bit_cast(double, Bits));
-    else
-      value = static_cast<C>(Bits);
+    if constexpr (std::is_floating_point_v<C>) value = static_cast<C>(__builtin_bit_cast(double, Bits));
+    else value = static_cast<C>(Bits);
     for (auto& v : lanes_of<I>(f)) v = value;
   }
 };
@@ -279,15 +275,25 @@ struct run_statement<compute<Op, T, Result, A, B, C>> {
   template <int I, class Frame, class Args>
   static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
     auto& out = lanes_of<I>(f);
+    using lanes = lane_facts<typename Frame::body_type, typename Frame::tiling>;
+    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float>) {
+      constexpr int own = lanes::facts.lanes[I], divisors = lanes::facts.lanes[B];
+      if constexpr (own >= 4 * divisors) {
+#pragma unroll
+        for (int d = 0; d < divisors; ++d) {
+          const reciprocal_divisor by(lanes_of<B>(f)[d]);
+#pragma unroll
+          for (int l = d; l < own; l += divisors) out[l] = static_cast<compute_t<Result>>(by.divide(lane_of<A>(f, l)));
+        }
+        return;
+      }
+    }
 #pragma unroll
     for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) {
       using R = compute_t<Result>;
-      if constexpr (C >= 0)
-        out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l), lane_of<C>(f, l)));
-      else if constexpr (B >= 0)
-        out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l)));
-      else
-        out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l)));
+      if constexpr (C >= 0) out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l), lane_of<C>(f, l)));
+      else if constexpr (B >= 0) out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l)));
+      else out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l)));
     }
   }
 };
@@ -368,13 +374,14 @@ struct evaluation_order {
 };
 /// The turn in which statement I runs; 0: not at all.
 template <class Which, class Frame, std::size_t I>
-inline constexpr int turn = !Which::select(static_cast<int>(I))                                       ? 0
-                            : evaluation_order<Which, Frame>::hoist &&
-                                    evaluation_order<Which, Frame>::is_early(static_cast<int>(I)) ? 1
-                                                                                                  : 2;
+inline constexpr int turn =
+    !Which::select(static_cast<int>(I))                                                                      ? 0
+    : evaluation_order<Which, Frame>::hoist && evaluation_order<Which, Frame>::is_early(static_cast<int>(I)) ? 1
+                                                                                                             : 2;
 
 template <bool Wanted, int I, class S, class Frame, class Args>
-__device__ __forceinline__ void run_if(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool row_writer) {
+__device__ __forceinline__ void run_if(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                       bool row_writer) {
   if constexpr (Wanted) run_statement<S>::template run<I>(f, t, args, row_writer);
 }
 

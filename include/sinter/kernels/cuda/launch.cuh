@@ -16,7 +16,8 @@ template <class... Parameters>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, const char* name,
             const typename as_is<Parameters>::type&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, addresses, 0, stream), "cudaLaunchKernel", name);
+  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, addresses, 0, stream), "cudaLaunchKernel",
+        name);
 }
 
 }  // namespace sinter::cuda::detail

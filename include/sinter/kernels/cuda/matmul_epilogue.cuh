@@ -20,7 +20,7 @@ struct staged_accumulators {
   __device__ __forceinline__ void read(compute_t<T> (&out)[Lanes]) const {
     Accumulator raw[Lanes];
     if constexpr (Lanes > 1)
-      detail::wide<Accumulator, Lanes>::read(raw, first + Which * distance);
+      words<Accumulator, Lanes>::read(raw, first + Which * distance);
     else
       raw[0] = first[Which * distance];
 #pragma unroll

@@ -152,7 +152,7 @@ struct operand_stream {
     const std::int64_t* x_parts;
     template <int Memory, class At>
     __device__ __forceinline__ std::int64_t offset() const {
-      return x_parts[Memory] + offset_part<At>::template of<loop_var::r>(r, args.sizes);
+      return x_parts[Memory] + offset_of<At>::template part<loop_var::r>(r, args.sizes);
     }
   };
   template <class Args>
@@ -182,7 +182,7 @@ struct operand_stream {
   template <class S, class Args>
   __device__ __forceinline__ void hoist_one(const Args& args, int c, std::int64_t x, int& n) {
     if constexpr (statement_detail::memory_of<S>::touches)
-      offsets[c][n++] = offset_part<typename index_of<S>::type>::template of<loop_var::x>(x, args.sizes);
+      offsets[c][n++] = offset_of<typename index_of<S>::type>::template part<loop_var::x>(x, args.sizes);
   }
 
   template <class Args, int Slot, class T, class At>
@@ -192,7 +192,7 @@ struct operand_stream {
 #pragma unroll
     for (int c = 0; c < chunks; ++c) {
       const chunk_position p = position(c, k, k_extent);
-      const std::int64_t offset = offsets[c][0] + offset_part<At>::template of<loop_var::r>(p.r, args.sizes);
+      const std::int64_t offset = offsets[c][0] + offset_of<At>::template part<loop_var::r>(p.r, args.sizes);
       copy_async(tile + layout::index(line(c), chunk_in_line(c)), base + (p.valid > 0 ? offset : 0),
                  p.valid * static_cast<int>(sizeof(T)));
     }

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "sinter/kernels/cuda/matmul_policy.hpp"
-#include "sinter/kernels/cuda/memory.cuh"
+#include "sinter/kernels/cuda/words.cuh"
 
 namespace sinter::cuda::mm {
 
@@ -33,7 +33,7 @@ struct simt_layout {
 #pragma unroll
       for (int e = 0; e < width; ++e) tile[(chunk * width + e) * stride + line] = values[e];
     } else {
-      detail::wide<element, width>::write(tile + line * stride + chunk * width, values);
+      words<element, width>::write(tile + line * stride + chunk * width, values);
     }
   }
   static __device__ __forceinline__ void store(element* tile, int line, int chunk, int e, element value) {
@@ -95,7 +95,7 @@ struct simt_mainloop {
 #pragma unroll
         for (int e = 0; e < width; ++e) group[e] = acc.c[i][g * width + e];
         const int row = (i / width * threads_m + at.m) * width + i % width;
-        detail::wide<accumulator, width>::write(out + row * stride + (g * threads_n + at.n) * width, group);
+        words<accumulator, width>::write(out + row * stride + (g * threads_n + at.n) * width, group);
       }
   }
 
@@ -114,7 +114,7 @@ struct simt_mainloop {
 #pragma unroll
     for (int g = 0; g < Groups; ++g) {
       accumulator group[width];
-      detail::wide<accumulator, width>::read(group, line + (g * Threads + thread) * width);
+      words<accumulator, width>::read(group, line + (g * Threads + thread) * width);
 #pragma unroll
       for (int e = 0; e < width; ++e) out[g * width + e] = group[e];
     }

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/matmul_policy.hpp"
-#include "sinter/kernels/cuda/memory.cuh"
 #include "sinter/kernels/cuda/mma.cuh"
+#include "sinter/kernels/cuda/words.cuh"
 
 namespace sinter::cuda::mm {
 
@@ -30,7 +30,7 @@ struct tensor_layout {
   }
   static __device__ __forceinline__ T convert(compute_t<T> value) { return narrow<T>(value); }
   static __device__ __forceinline__ void store(T* tile, int line, int chunk, const T (&values)[width]) {
-    detail::wide<T, width>::write(tile + index(line, chunk), values);
+    words<T, width>::write(tile + index(line, chunk), values);
   }
   static __device__ __forceinline__ void store(T* tile, int line, int chunk, int e, T value) {
     tile[index(line, chunk) + e] = value;

@@ -24,12 +24,10 @@ struct offset_of<at<Offset, Terms...>> {
     if constexpr (t::mod != 0) u %= static_cast<wide>(sinter::detail::resolve(t::mod, sizes));
     const Index value = static_cast<Index>(u);
     constexpr bool narrow_coef = !is_dynamic(t::coef) && t::coef > -(1L << 31) && t::coef < (1L << 31);
-    if constexpr (t::coef == 1)
-      return value;
+    if constexpr (t::coef == 1) return value;
     else if constexpr (narrow_coef)
       return static_cast<std::int64_t>(value) * static_cast<int>(t::coef);  // one wide multiplication
-    else
-      return static_cast<std::int64_t>(value) * sinter::detail::resolve(t::coef, sizes);
+    else return static_cast<std::int64_t>(value) * sinter::detail::resolve(t::coef, sizes);
   }
 
   template <class Index, class Sizes>
@@ -63,7 +61,7 @@ struct word<16> {
   using type = uint4;
 };
 
-/// Width neighbours, the first aligned to their size or to 16 bytes.
+/// Width neighbours, the first aligned to their size or to 16 bytes. Values are read in compute type.
 template <class T, int Width>
 struct wide {
   static constexpr int bytes = Width * static_cast<int>(sizeof(T));
@@ -71,11 +69,25 @@ struct wide {
   static constexpr int per_chunk = chunk / static_cast<int>(sizeof(T));
   using unit = typename word<chunk>::type;
 
-  static __device__ __forceinline__ void read(T (&out)[Width], const T* p) {
+  static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* p) {
 #pragma unroll
     for (int c = 0; c < bytes / chunk; ++c) {
       const unit raw = reinterpret_cast<const unit*>(p)[c];
-      memcpy(&out[c * per_chunk], &raw, chunk);
+      if constexpr (std::is_same_v<T, bf16> && chunk >= 4) {
+        // The upper half of a word is a float but for the lower bits: one operation, where shifting it out takes two.
+        unsigned words[chunk / 4];
+        memcpy(words, &raw, chunk);
+#pragma unroll
+        for (int k = 0; k < chunk / 4; ++k) {
+          out[c * per_chunk + 2 * k] = __uint_as_float(words[k] << 16);
+          out[c * per_chunk + 2 * k + 1] = __uint_as_float(words[k] & 0xffff0000u);
+        }
+      } else {
+        T elements[per_chunk];
+        memcpy(elements, &raw, chunk);
+#pragma unroll
+        for (int k = 0; k < per_chunk; ++k) out[c * per_chunk + k] = widen<T>(elements[k]);
+      }
     }
   }
   static __device__ __forceinline__ void write(T* p, const T (&in)[Width]) {
@@ -96,21 +108,21 @@ struct lanes_at {
     if constexpr (Kind == access::irregular)
       return offset_of<At>::at_xr(static_cast<Index>(Vector == loop_var::x ? x + lane : x),
                                   static_cast<Index>(Vector == loop_var::r ? r + lane : r), sizes);
-    else
-      return offset_of<At>::at_xr(x, r, sizes) + lane * Step;
+    else return offset_of<At>::at_xr(x, r, sizes) + lane * Step;
   }
 
   template <class Index, class Sizes>
-  static __device__ __forceinline__ void read(T (&out)[Width], const T* base, Index x, Index r, const Sizes& sizes) {
+  static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* base, Index x, Index r,
+                                              const Sizes& sizes) {
     if constexpr (Kind == access::contiguous) {
       wide<T, Width>::read(out, base + offset(0, x, r, sizes));
     } else if constexpr (Kind == access::uniform) {
-      const T value = base[offset(0, x, r, sizes)];
+      const compute_t<T> value = widen<T>(base[offset(0, x, r, sizes)]);
 #pragma unroll
       for (int j = 0; j < Width; ++j) out[j] = value;
     } else {
 #pragma unroll
-      for (int j = 0; j < Width; ++j) out[j] = base[offset(j, x, r, sizes)];
+      for (int j = 0; j < Width; ++j) out[j] = widen<T>(base[offset(j, x, r, sizes)]);
     }
   }
   template <class Index, class Sizes>

@@ -22,8 +22,8 @@ void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const c
 
 }  // namespace detail
 
-/// Runs Body for every x in [0, numel). `name` is the kernel's, for errors. A static extent (StaticNumel >= 0) saves the
-/// user the compilation of variants that cannot be needed.
+/// Runs Body for every x in [0, numel). `name` is the kernel's, for errors. A static extent (StaticNumel >= 0) saves
+/// the user the compilation of variants that cannot be needed.
 template <class Body, long StaticNumel = -1, class Args>
 void pointwise(const Args& args, cudaStream_t stream, const char* name) {
   constexpr int width = detail::access_facts<Body>::vector_width(loop_var::x, StaticNumel);

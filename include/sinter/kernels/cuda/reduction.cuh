@@ -56,7 +56,7 @@ __device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned 
                           static_cast<int>(threadIdx.y) * Threads::warps();
     int slots = 1;
     while (slots < Threads::warps()) slots *= 2;
-    const int slot = static_cast<int>(threadIdx.x) % slots;
+    const int slot = static_cast<int>(threadIdx.x) & (slots - 1);
     state = slot < Threads::warps() ? partial[slot] : fold::init();
 #pragma unroll
     for (int offset = slots / 2; offset > 0; offset /= 2) state = fold::combine(state, from_lane_xor(state, offset));
@@ -93,8 +93,7 @@ __device__ __forceinline__ void publish_state(Accumulators& acc, const split_par
                                               std::int64_t slot) {
   if constexpr (Wanted) {
     auto* states = reinterpret_cast<typename reduction_of<S>::state*>(
-        static_cast<unsigned char*>(part.workspace) +
-        sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
+        static_cast<unsigned char*>(part.workspace) + sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
     states[slot] = lanes_of<I>(acc)[0];
   }
 }
@@ -103,9 +102,9 @@ __device__ __forceinline__ void collect_states(Accumulators& acc, const split_pa
                                                std::int64_t row, int thread, int threads) {
   if constexpr (Wanted) {
     using fold = reduction_of<S>;
-    const auto* states = reinterpret_cast<const typename fold::state*>(
-        static_cast<const unsigned char*>(part.workspace) +
-        sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
+    const auto* states =
+        reinterpret_cast<const typename fold::state*>(static_cast<const unsigned char*>(part.workspace) +
+                                                      sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
     auto state = fold::init();
     for (int k = thread; k < part.splits; k += threads)
       state = fold::combine(state, read_shared_by_blocks(states + row * part.splits + k));
@@ -130,7 +129,7 @@ __device__ __forceinline__ bool last_of_row(body<S...>, std::index_sequence<I...
   __syncthreads();
   if (!last) return false;
   (collect_states<reduction_of<S>::is, static_cast<int>(I), S, B>(acc, part, numel, row, static_cast<int>(threadIdx.x),
-                                                                 Threads::count()),
+                                                                  Threads::count()),
    ...);
   return true;
 }

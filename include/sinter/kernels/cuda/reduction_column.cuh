@@ -25,7 +25,8 @@ struct column_states {
 
 /// The threads of a column, `along` apart, combine their states: those of the first one count afterwards.
 template <class Fold, int Width>
-__device__ __forceinline__ void combine_column(typename Fold::state (&states)[Width], int along, unsigned char* storage) {
+__device__ __forceinline__ void combine_column(typename Fold::state (&states)[Width], int along,
+                                               unsigned char* storage) {
   const column_states<typename Fold::state> shared{reinterpret_cast<typename Fold::state*>(storage)};
   const int thread = static_cast<int>(threadIdx.x), deep = column_block / along, y = thread / along;
 #pragma unroll
@@ -70,15 +71,16 @@ __device__ __forceinline__ void collect_column(Accumulators& acc, const split_pa
                                                std::int64_t x, int along) {
   if constexpr (Wanted) {
     using fold = reduction_of<S>;
-    const auto* states = reinterpret_cast<const typename fold::state*>(
-        static_cast<const unsigned char*>(part.workspace) +
-        sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
+    const auto* states =
+        reinterpret_cast<const typename fold::state*>(static_cast<const unsigned char*>(part.workspace) +
+                                                      sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
     auto& mine = lanes_of<I>(acc);
 #pragma unroll
     for (int j = 0; j < Width; ++j) mine[j] = fold::init();
     for (int k = static_cast<int>(threadIdx.x) / along; k < part.splits; k += column_block / along) {
 #pragma unroll
-      for (int j = 0; j < Width; ++j) mine[j] = fold::combine(mine[j], read_shared_by_blocks(states + k * numel + x + j));
+      for (int j = 0; j < Width; ++j)
+        mine[j] = fold::combine(mine[j], read_shared_by_blocks(states + k * numel + x + j));
     }
   }
 }
@@ -109,8 +111,7 @@ __device__ __forceinline__ bool last_of_columns(body<S...>, std::index_sequence<
 template <int P, int Width, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void combine_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc, int along,
                                                 unsigned char* storage) {
-  (combine_column_of<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Width>(acc, along, storage),
-   ...);
+  (combine_column_of<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Width>(acc, along, storage), ...);
 }
 template <int P, int Width, class Accumulators, class Frame, class... S, std::size_t... I>
 __device__ __forceinline__ void finish_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc, Frame& f) {

@@ -56,15 +56,15 @@ void launch_column(body<S...>, const Args& args, std::int64_t splits, void* work
   const std::int64_t tiles = (groups + along - 1) / along;
   const split_part part = make_part(args.rnumel, splits, 1, workspace, tiles, stream, name);
   launch(&reduction_column<body<S...>, Width, items, Index, Args>,
-         dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(splits)), dim3(column_block), stream, name, args, part,
-         along);
+         dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(splits)), dim3(column_block), stream, name, args,
+         part, along);
 }
 
 /// Columns that one thread takes: as wide as accesses allow, as long as a block's states fit its shared memory.
 template <class Body>
 constexpr int column_width(long static_numel) {
   int width = access_facts<Body>::vector_width(loop_var::x, static_numel);
-  while (width > 1 && width * column_block * largest_state<Body> > 32768) width /= 2;
+  while (width > 1 && width * column_block * largest_state < Body >> 32768) width /= 2;
   return width;
 }
 
@@ -82,7 +82,8 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
     if (fits) {
       if constexpr (shape.persistent) {
         constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticRnumel;
-        return launch_persistent<width, shape.items, shape.threads, shape.block(), exact>(Body{}, args, shape, stream, name);
+        return launch_persistent<width, shape.items, shape.threads, shape.block(), exact>(Body{}, args, shape, stream,
+                                                                                          name);
       } else if constexpr (StaticRnumel < narrow_limit) {
         return launch_looped<width, shape.items, shape.threads, int>(Body{}, args, splits, workspace, stream, name);
       }
@@ -94,7 +95,8 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
       if constexpr (kept > 0) {
         if (args.rnumel > 0 && args.rnumel <= dynamic_limit(width, kept)) {
           constexpr int items = dynamic_items(width, kept);
-          return launch_persistent<width, items, 0, 1024, false>(Body{}, args, row_of(args.rnumel / width, items), stream, name);
+          return launch_persistent<width, items, 0, 1024, false>(Body{}, args, row_of(args.rnumel / width, items),
+                                                                 stream, name);
         }
       }
       if constexpr (width > 1)
@@ -109,7 +111,8 @@ void reduce_columns(const Args& args, void* workspace, cudaStream_t stream, cons
   constexpr int width = column_width<Body>(StaticNumel);
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   const std::int64_t splits = can_split ? num_splits(orientation::column, args.numel, args.rnumel) : 1;
-  if (args.numel < narrow_limit && args.rnumel < narrow_limit && access_facts<Body>::template fits<width, loop_var::x>(args))
+  if (args.numel < narrow_limit && args.rnumel < narrow_limit &&
+      access_facts<Body>::template fits<width, loop_var::x>(args))
     return launch_column<width, int>(Body{}, args, splits, workspace, stream, name);
   launch_column<1, std::int64_t>(Body{}, args, splits, workspace, stream, name);
 }
@@ -117,17 +120,16 @@ void reduce_columns(const Args& args, void* workspace, cudaStream_t stream, cons
 }  // namespace detail
 
 /// Runs a body with reductions for every x in [0, numel). O says along which index its loads are contiguous.
-/// `workspace`: reduction_workspace_bytes<Body, O>(numel, rnumel) bytes, 16-byte aligned, of any content (null if 0); its
-/// counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors. Static extents
+/// `workspace`: reduction_workspace_bytes<Body, O>(numel, rnumel) bytes, 16-byte aligned, of any content (null if 0);
+/// its counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors. Static
+/// extents
 /// (>= 0; they must be the ones in args) save the user the compilation of variants that cannot be needed.
 template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
 void reduction(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_reduction, "reduction: the body reduces nothing; use pointwise");
   if (args.numel <= 0) return;
-  if constexpr (O == orientation::row)
-    detail::reduce_rows<Body, StaticRnumel>(args, workspace, stream, name);
-  else
-    detail::reduce_columns<Body, StaticNumel>(args, workspace, stream, name);
+  if constexpr (O == orientation::row) detail::reduce_rows<Body, StaticRnumel>(args, workspace, stream, name);
+  else detail::reduce_columns<Body, StaticNumel>(args, workspace, stream, name);
 }
 
 }  // namespace sinter::cuda

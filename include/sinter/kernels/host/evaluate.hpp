@@ -81,7 +81,8 @@ struct numbering<std::integer_sequence<int, I...>, S...> : numbered<I, S>... {};
 template <int I, class S>
 S pick(numbered<I, S>*);
 
-// ---- evaluator --------------------------------------------------------------------------------------------------------
+// ---- evaluator
+// --------------------------------------------------------------------------------------------------------
 
 template <class Indices, class Body, loop_var V, class Args, bool Aligned>
 class evaluator_of;
@@ -153,12 +154,8 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
   /// The results of all reductions of a row, to and from memory; `rows` of them where lanes run along x.
   using row_results = results_of<indices, body_type>;
-  void export_results(row_results* to, int rows) const {
-    (export_result<I, S>(to, rows), ...);
-  }
-  void import_results(const row_results* from) {
-    (import_result<I, S>(from), ...);
-  }
+  void export_results(row_results* to, int rows) const { (export_result<I, S>(to, rows), ...); }
+  void import_results(const row_results* from) { (import_result<I, S>(from), ...); }
 
   /// Where a matmul's sums for this block lie.
   void point_accumulators(const void* first, const void* second) {
@@ -166,24 +163,20 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     accumulators_[1] = second;
   }
 
-  /// Takes over the row values of another evaluator of the same row or rows.
+  /// Takes over the row values that are known in phase P from another evaluator of the same row or rows.
+  template <int P>
   void copy_rows(const evaluator_of& other) {
-    (copy_row<I>(other), ...);
+    (copy_row<P, I>(other), ...);
   }
 
   /// The value of statement N at a lane of the block.
   template <int N>
   [[gnu::always_inline]] auto value(int lane) const {
-    if constexpr (where<N> == residence::uniform)
-      return at_slot<N>();
-    else if constexpr (where<N> == residence::lanes)
-      return at_slot<N>()[lane];
-    else if constexpr (where<N> == residence::memory)
-      return widen(at_slot<N>()[lane]);
-    else
-      return result(statement<N>{}, lane);
+    if constexpr (where<N> == residence::uniform) return at_slot<N>();
+    else if constexpr (where<N> == residence::lanes) return at_slot<N>()[lane];
+    else if constexpr (where<N> == residence::memory) return widen(at_slot<N>()[lane]);
+    else return result(statement<N>{}, lane);
   }
-
 
  private:
   template <int N>
@@ -193,7 +186,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   template <int N>
   static constexpr statement_kind kind = facts::facts.info[N].kind;
   template <int P, int N>
-  static constexpr bool reduces = kind<N> == statement_kind::reduce && facts::phase(N) == P;
+  static constexpr bool reduces = kind<N> == statement_kind::reduce&& facts::phase(N) == P;
 
   template <int N>
   auto& at_slot() {
@@ -208,17 +201,15 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   template <int P, int N>
   void row_step() {
-    if constexpr (facts::where(N) == scope::row && kind<N> != statement_kind::reduce && kind<N> != statement_kind::yield &&
-                  (P < 0 || facts::phase(N) == P))
+    if constexpr (facts::where(N) == scope::row && kind<N> != statement_kind::reduce &&
+                  kind<N> != statement_kind::yield && (P < 0 || facts::phase(N) == P))
       evaluate<N>(statement<N>{});
   }
   template <int P, int N>
   void element_step(running_folds& f) {
     if constexpr (facts::needed(P, N)) {
-      if constexpr (kind<N> == statement_kind::reduce)
-        fold<N>(statement<N>{}, f);
-      else
-        evaluate<N>(statement<N>{});
+      if constexpr (kind<N> == statement_kind::reduce) fold<N>(statement<N>{}, f);
+      else evaluate<N>(statement<N>{});
     }
   }
   template <int P, int N>
@@ -226,13 +217,14 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     if constexpr (facts::needed(P, N) && (kind<N> == statement_kind::source || kind<N> == statement_kind::compute))
       evaluate<N>(statement<N>{});
   }
-  template <int N>
+  template <int P, int N>
   void copy_row(const evaluator_of& other) {
-    if constexpr (facts::where(N) == scope::row && where<N> != residence::none && where<N> != residence::inlined) {
+    constexpr bool known = facts::phase(N) + (kind<N> == statement_kind::reduce) <= P;
+    if constexpr (facts::where(N) == scope::row && known && where<N> != residence::none &&
+                  where<N> != residence::inlined) {
       if constexpr (where<N> == residence::lanes)
         for_lanes(other.count_, [to = at_slot<N>(), from = other.template at_slot<N>()](int i) { to[i] = from[i]; });
-      else
-        at_slot<N>() = other.template at_slot<N>();
+      else at_slot<N>() = other.template at_slot<N>();
     }
   }
 
@@ -241,8 +233,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   /// Fills statement N with value(lane), or with value(0) if it is the same for all lanes.
   template <int N, class Value>
   [[gnu::always_inline]] void fill(Value value) {
-    if constexpr (where<N> == residence::uniform)
-      at_slot<N>() = value(0);
+    if constexpr (where<N> == residence::uniform) at_slot<N>() = value(0);
     else if constexpr (where<N> == residence::lanes)
       for_lanes(count_, [out = at_slot<N>(), value](int i) { out[i] = value(i); });
   }
@@ -275,10 +266,8 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       at_slot<N>() = p + offset<At>();
     } else {
       const coverage lit = covered<Mask>();
-      if (lit == coverage::none)
-        fill<N>([](int) { return compute_t<T>(); });
-      else if constexpr (where<N> == residence::uniform)
-        at_slot<N>() = widen(p[offset<At>()]);
+      if (lit == coverage::none) fill<N>([](int) { return compute_t<T>(); });
+      else if constexpr (where<N> == residence::uniform) at_slot<N>() = widen(p[offset<At>()]);
       else if (lit == coverage::all)
         runs<At>([out = at_slot<N>(), p](int first, int count, std::int64_t offset, auto step) {
           read_run(out + first, p + offset, count, step);
@@ -305,8 +294,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       index = index < 0 ? 0 : index < bound ? index : bound - 1;
       return widen(p[offset + coef * index]);
     };
-    if constexpr (where<N> == residence::uniform)
-      at_slot<N>() = gather(0, offset<At>());
+    if constexpr (where<N> == residence::uniform) at_slot<N>() = gather(0, offset<At>());
     else
       runs<At>([gather, out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
         for (int i = 0; i < count; ++i) out[first + i] = gather(first + i, offset + i * std::int64_t(step));
@@ -317,15 +305,13 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   void evaluate(scalar<Slot, T>) {
     if constexpr (std::is_floating_point_v<compute_t<T>>)
       at_slot<N>() = static_cast<compute_t<T>>(args_.scalars[Slot].d);
-    else
-      at_slot<N>() = static_cast<compute_t<T>>(args_.scalars[Slot].i);
+    else at_slot<N>() = static_cast<compute_t<T>>(args_.scalars[Slot].i);
   }
   template <int N, class T, long Bits>
   void evaluate(constant<T, Bits>) {
     if constexpr (std::is_floating_point_v<compute_t<T>>)
       at_slot<N>() = static_cast<compute_t<T>>(__builtin_bit_cast(double, Bits));
-    else
-      at_slot<N>() = static_cast<compute_t<T>>(Bits);
+    else at_slot<N>() = static_cast<compute_t<T>>(Bits);
   }
   template <int N, class At>
   void evaluate(index_value<At>) {
@@ -338,8 +324,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
   template <int N, class At, class F>
   void each_offset(F f) {
-    if constexpr (where<N> == residence::uniform)
-      at_slot<N>() = f(offset<At>());
+    if constexpr (where<N> == residence::uniform) at_slot<N>() = f(offset<At>());
     else
       runs<At>([f, out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
         for_lanes(count, [=](int i) { out[first + i] = f(offset + i * std::int64_t(step)); });
@@ -347,9 +332,8 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
   template <int N, int Which, class T>
   void evaluate(accumulator<Which, T>) {
-    if constexpr (where<N> == residence::memory)
-      at_slot<N>() = static_cast<const compute_t<T>*>(accumulators_[Which]);
-    else
+    if constexpr (where<N> == residence::memory) at_slot<N>() = static_cast<const compute_t<T>*>(accumulators_[Which]);
+    else  // integers: their sums are 64 bits wide
       fill<N>([sums = static_cast<const std::uint64_t*>(accumulators_[Which])](int i) {
         return convert<T, std::int64_t>(static_cast<std::int64_t>(sums[i]));
       });
@@ -372,12 +356,9 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   template <class Op, class T, class Result, int A, int B, int C>
   [[gnu::always_inline]] compute_t<Result> result(compute<Op, T, Result, A, B, C>, int i) const {
-    if constexpr (C >= 0)
-      return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i), value<C>(i)));
-    else if constexpr (B >= 0)
-      return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i)));
-    else
-      return static_cast<compute_t<Result>>(Op::apply(value<A>(i)));
+    if constexpr (C >= 0) return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i), value<C>(i)));
+    else if constexpr (B >= 0) return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i)));
+    else return static_cast<compute_t<Result>>(Op::apply(value<A>(i)));
   }
   template <class From, class To, int A>
   [[gnu::always_inline]] compute_t<To> result(cast_to<From, To, A>, int i) const {
@@ -455,9 +436,8 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   static void combine_fold(finished_folds& into, const finished_folds& more, int used) {
     if constexpr (reduces<P, N>) {
       using fold = typename fold_slot<N, Statement, results>::fold;
-      for_lanes(V == loop_var::r ? 1 : used, [to = states_of<N>(into), from = states_of<N>(more)](int i) {
-        to[i] = fold::combine(to[i], from[i]);
-      });
+      for_lanes(V == loop_var::r ? 1 : used,
+                [to = states_of<N>(into), from = states_of<N>(more)](int i) { to[i] = fold::combine(to[i], from[i]); });
     }
   }
   template <int P, int N, class Statement>

@@ -1,6 +1,5 @@
-// Loops over the lanes of a block, written so that both compilers make vector code of them: over values (for_lanes), and
-// over the memory that an index expression walks (for_runs).
-// SPDX-License-Identifier: BSL-1.0
+// Loops over the lanes of a block, written so that both compilers make vector code of them: over values (for_lanes),
+// and over the memory that an index expression walks (for_runs). SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -95,30 +94,23 @@ struct walk_of<at<Offset, Terms...>> {
 template <class At, loop_var V, int Lanes, bool Aligned, class Sizes, class F>
 [[gnu::always_inline]] inline void for_runs(std::int64_t x, std::int64_t r, int count, const Sizes& sizes, F f) {
   constexpr long step = lane_step<At>::of(V, Lanes, Aligned);
-  if constexpr (step == at_facts<At>::irregular)
-    walk_of<At>::template run<V>(x, r, count, sizes, f);
-  else
-    f(0, count, at_facts<At>::template offset<std::int64_t>(x, r, sizes), fixed_step<step>{});
+  if constexpr (step == at_facts<At>::irregular) walk_of<At>::template run<V>(x, r, count, sizes, f);
+  else f(0, count, at_facts<At>::template offset<std::int64_t>(x, r, sizes), fixed_step<step>{});
 }
 
 /// out[i] = the value at p[i * step], in its compute type.
 template <class T, class Step>
 [[gnu::always_inline]] inline void read_run(compute_t<T>* out, const T* p, int count, Step step) {
-  if (step == 1)
-    for_lanes(count, [=](int i) { out[i] = widen(p[i]); });
-  else if (step == 0)
-    for_lanes(count, [out, value = widen(*p)](int i) { out[i] = value; });
-  else
-    for_lanes(count, [=](int i) { out[i] = widen(p[i * static_cast<std::int64_t>(step)]); });
+  if (step == 1) for_lanes(count, [=](int i) { out[i] = widen(p[i]); });
+  else if (step == 0) for_lanes(count, [out, value = widen(*p)](int i) { out[i] = value; });
+  else for_lanes(count, [=](int i) { out[i] = widen(p[i * static_cast<std::int64_t>(step)]); });
 }
 
 /// p[i * step] = value(i), rounded to T.
 template <class T, class Step, class Value>
 [[gnu::always_inline]] inline void write_run(T* p, int count, Step step, Value value) {
-  if (step == 1)
-    for_lanes(count, [=](int i) { p[i] = narrow<T>(value(i)); });
-  else
-    for_lanes(count, [=](int i) { p[i * static_cast<std::int64_t>(step)] = narrow<T>(value(i)); });
+  if (step == 1) for_lanes(count, [=](int i) { p[i] = narrow<T>(value(i)); });
+  else for_lanes(count, [=](int i) { p[i * static_cast<std::int64_t>(step)] = narrow<T>(value(i)); });
 }
 
 /// How many of the lanes are true.

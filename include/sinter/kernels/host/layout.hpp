@@ -30,7 +30,9 @@ enum class residence : unsigned char {
 /// A block's arrays have to stay in the L1 cache (32 KiB and more on the hosts of today), so a long body gets fewer
 /// lanes; below 64 the cost of a loop's start shows.
 template <class Body>
-inline constexpr int lanes_of = Body::size <= 24 ? 256 : Body::size <= 64 ? 128 : 64;
+inline constexpr int lanes_of = Body::size <= 24   ? 256
+                                : Body::size <= 64 ? 128
+                                                   : 64;
 
 /// The step of an offset from lane to lane, where it is a constant. `aligned`: blocks start at multiples of `lanes`.
 template <class At>
@@ -48,9 +50,10 @@ struct lane_step<at<Offset, Terms...>> {
   }
 };
 
-/// Ops whose scalar code calls the math library or branches: a loop around them is not vector code, so what they read
-/// and what they give goes through arrays, and the loops before and after them stay vectors.
-constexpr bool is_simple(op o) {
+/// Ops whose code calls the C library or branches (math.hpp: most elementary functions of double, few of float): a loop
+/// around them is not vector code, so what they read and what they give goes through arrays, and the loops before and
+/// after them stay vectors.
+constexpr bool is_simple(op o, bool is_float) {
   switch (o) {
     case op::floor_divide:
     case op::remainder:
@@ -61,9 +64,13 @@ constexpr bool is_simple(op o) {
     case op::argmax:
     case op::argmin:
     case op::m2:
+    case op::lgamma:
+    case op::erfc:
       return false;
     default:
-      return !(o >= op::exp && o <= op::lgamma) && !(o >= op::elu && o <= op::mish) && o != op::tanhshrink;
+      if (o >= op::asin && o <= op::cosh) return false;
+      if (o >= op::asinh && o <= op::atanh) return false;
+      return is_float || (!(o >= op::exp && o <= op::erf) && !(o >= op::elu && o <= op::mish) && o != op::tanhshrink);
   }
 }
 
@@ -72,6 +79,7 @@ struct residence_hints {
   bool in_memory = false;  // a contiguous load
   bool converts = false;   // a load whose storage type is not its compute type
   bool is_simple = true;
+  bool is_own = false;  // in memory that no store reaches
 };
 template <class Statement, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of{};
@@ -80,12 +88,13 @@ inline constexpr residence_hints hints_of<load<Slot, T, At, -1>, V, Lanes, Align
     lane_step<At>::of(V, Lanes, Aligned) == 1, !std::is_same_v<T, compute_t<T>>};
 template <int Which, class T, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<accumulator<Which, T>, V, Lanes, Aligned>{
-    std::is_floating_point_v<compute_t<T>>};  // integers accumulate in another type
+    std::is_floating_point_v<compute_t<T>>, false, true, true};  // integers accumulate in another type
 template <class Op, class T, class Result, int A, int B, int C, loop_var V, int Lanes, bool Aligned>
-inline constexpr residence_hints hints_of<compute<Op, T, Result, A, B, C>, V, Lanes, Aligned>{false, false,
-                                                                                             is_simple(Op::id)};
+inline constexpr residence_hints hints_of<compute<Op, T, Result, A, B, C>, V, Lanes, Aligned>{
+    false, false, is_simple(Op::id, std::is_same_v<compute_t<T>, float>)};
 template <class Op, class T, class Result, int A, loop_var V, int Lanes, bool Aligned>
-inline constexpr residence_hints hints_of<reduce<Op, T, Result, A>, V, Lanes, Aligned>{false, false, is_simple(Op::id)};
+inline constexpr residence_hints hints_of<reduce<Op, T, Result, A>, V, Lanes, Aligned>{
+    false, false, is_simple(Op::id, std::is_same_v<compute_t<T>, float>)};
 
 /// Most statements computed in one loop: past it registers run out (16 vectors on x86 without AVX-512).
 inline constexpr int max_inlined = 8;
@@ -129,8 +138,8 @@ struct layout<body<S...>, V, Aligned> {
       const bool lane_by_lane = used_by != statement_kind::source &&
                                 (used_by != statement_kind::store || body.info[u].operands[0] == s) &&
                                 (t.varies[u] || used_by == statement_kind::reduce || used_by == statement_kind::store);
-      const bool same_loop = used_by == statement_kind::reduce ? body.where[s] == scope::element
-                                                               : body.where[s] == body.where[u];
+      const bool same_loop =
+          used_by == statement_kind::reduce ? body.where[s] == scope::element : body.where[s] == body.where[u];
       ++weight[s];
       if (lane_by_lane && same_loop && body.phase[s] == body.phase[u] && hints[s].is_simple && hints[u].is_simple &&
           weight[u] + weight[s] <= max_inlined) {
@@ -150,7 +159,7 @@ struct layout<body<S...>, V, Aligned> {
       if (hints[s].converts && (uses[s] != 1 || !hints[user[s]].is_simple)) continue;
       bool overwritten = false;
       for (int store = s + 1; store < read_at[s]; ++store)
-        if (body.info[store].kind == statement_kind::store) overwritten = true;
+        if (body.info[store].kind == statement_kind::store && !hints[s].is_own) overwritten = true;
       if (!overwritten) t.where[s] = residence::memory;
     }
     return t;

@@ -46,10 +46,8 @@ struct tiling {
       count = e.batch * down * across;
       const bool can_split_columns = columns >= 4 * unit_columns, can_split_rows = rows >= 4 * unit_rows;
       if (threads <= 1 || count >= 2 * threads || (!can_split_columns && !can_split_rows)) break;
-      if (can_split_columns && (columns >= rows || !can_split_rows))
-        largest_columns = columns / 2;
-      else
-        largest_rows = rows / 2;
+      if (can_split_columns && (columns >= rows || !can_split_rows)) largest_columns = columns / 2;
+      else largest_rows = rows / 2;
     }
   }
 };

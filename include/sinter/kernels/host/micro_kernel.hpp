@@ -30,9 +30,9 @@ struct micro_kernel {
 
 template <class T, int Bytes>
 struct vector_of;
-#define SINTER_VECTOR(type, bytes)                                                           \
-  template <>                                                                                \
-  struct vector_of<type, bytes> {                                                            \
+#define SINTER_VECTOR(type, bytes)                                                            \
+  template <>                                                                                 \
+  struct vector_of<type, bytes> {                                                             \
     typedef type value __attribute__((vector_size(bytes), may_alias, aligned(sizeof(type)))); \
   };
 SINTER_VECTOR(float, 16)
@@ -53,33 +53,33 @@ SINTER_VECTOR(std::uint64_t, 64)
 #endif
 
 // A macro, because a template cannot take the attribute that selects the instruction set as a parameter.
-#define SINTER_MICRO_KERNEL(name, attribute)                                                                        \
-  template <class T, int Bytes, int Rows>                                                                           \
-  attribute void name(std::int64_t depth, const T* a, std::int64_t stride_a, const T* b, T* c,                      \
-                      std::int64_t stride_c, bool add) {                                                            \
-    using vector = typename vector_of<T, Bytes>::value;                                                             \
-    constexpr int width = Bytes / static_cast<int>(sizeof(T));                                                      \
-    vector sum[Rows][2];                                                                                            \
-    SINTER_UNROLL for (int i = 0; i < Rows; ++i) sum[i][0] = sum[i][1] = vector{};                                   \
-    for (std::int64_t k = 0; k < depth; ++k, a += stride_a, b += 2 * width) {                                       \
-      const vector b0 = *reinterpret_cast<const vector*>(b), b1 = *reinterpret_cast<const vector*>(b + width);      \
-      SINTER_UNROLL for (int i = 0; i < Rows; ++i) {                                                                 \
-        sum[i][0] += a[i] * b0;                                                                                     \
-        sum[i][1] += a[i] * b1;                                                                                     \
-      }                                                                                                             \
-    }                                                                                                               \
-    SINTER_UNROLL for (int i = 0; i < Rows; ++i) {                                                                   \
-      vector* const c0 = reinterpret_cast<vector*>(c + i * stride_c);                                               \
-      vector* const c1 = reinterpret_cast<vector*>(c + i * stride_c + width);                                       \
-      *c0 = add ? *c0 + sum[i][0] : sum[i][0];                                                                      \
-      *c1 = add ? *c1 + sum[i][1] : sum[i][1];                                                                      \
-    }                                                                                                               \
+#define SINTER_MICRO_KERNEL(name, attribute)                                                                          \
+  template <class T, int Bytes, int Rows>                                                                             \
+  attribute void name(std::int64_t depth, const T* a, std::int64_t stride_a, const T* b, T* c, std::int64_t stride_c, \
+                      bool add) {                                                                                     \
+    using vector = typename vector_of<T, Bytes>::value;                                                               \
+    constexpr int width = Bytes / static_cast<int>(sizeof(T));                                                        \
+    vector sum[Rows][2];                                                                                              \
+    SINTER_UNROLL for (int i = 0; i < Rows; ++i) sum[i][0] = sum[i][1] = vector{};                                    \
+    for (std::int64_t k = 0; k < depth; ++k, a += stride_a, b += 2 * width) {                                         \
+      const vector b0 = *reinterpret_cast<const vector*>(b), b1 = *reinterpret_cast<const vector*>(b + width);        \
+      SINTER_UNROLL for (int i = 0; i < Rows; ++i) {                                                                  \
+        sum[i][0] += a[i] * b0;                                                                                       \
+        sum[i][1] += a[i] * b1;                                                                                       \
+      }                                                                                                               \
+    }                                                                                                                 \
+    SINTER_UNROLL for (int i = 0; i < Rows; ++i) {                                                                    \
+      vector* const c0 = reinterpret_cast<vector*>(c + i * stride_c);                                                 \
+      vector* const c1 = reinterpret_cast<vector*>(c + i * stride_c + width);                                         \
+      *c0 = add ? *c0 + sum[i][0] : sum[i][0];                                                                        \
+      *c1 = add ? *c1 + sum[i][1] : sum[i][1];                                                                        \
+    }                                                                                                                 \
   }
 // Rows: twice as many accumulators as rows, two vectors of B and one of A have to fit the registers (16, AVX-512: 32).
-#define SINTER_MICRO_KERNEL_OF(name, bytes, rows)                                                             \
-  {                                                                                                           \
-    rows, 2 * bytes / static_cast<int>(sizeof(T)), name<T, bytes, rows>,                                      \
-        name<T, bytes, micro_kernel<T>::some_rows>, name<T, bytes, 1>                                         \
+#define SINTER_MICRO_KERNEL_OF(name, bytes, rows)                                                                    \
+  {                                                                                                                  \
+    rows, 2 * bytes / static_cast<int>(sizeof(T)), name<T, bytes, rows>, name<T, bytes, micro_kernel<T>::some_rows>, \
+        name<T, bytes, 1>                                                                                            \
   }
 
 SINTER_MICRO_KERNEL(micro_baseline, )

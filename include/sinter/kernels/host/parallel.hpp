@@ -69,10 +69,8 @@ class thread_pool {
       j.link = jobs_;
       jobs_ = &j;
     }
-    if (j.seats == 1)
-      wake_.notify_one();
-    else
-      wake_.notify_all();
+    if (j.seats == 1) wake_.notify_one();
+    else wake_.notify_all();
     inside_piece = true;
     j.work();
     inside_piece = false;
@@ -128,14 +126,13 @@ void parallel_for(std::int64_t begin, std::int64_t end, std::int64_t grain, int 
     return;
   }
   using function = std::remove_reference_t<Fn>;
-  detail::job j{[](void* context, std::int64_t first, std::int64_t last) {
-                  (*static_cast<function*>(context))(first, last);
-                },
-                const_cast<void*>(static_cast<const void*>(&fn)),
-                end,
-                grain,
-                begin,
-                threads - 1};
+  detail::job j{
+      [](void* context, std::int64_t first, std::int64_t last) { (*static_cast<function*>(context))(first, last); },
+      const_cast<void*>(static_cast<const void*>(&fn)),
+      end,
+      grain,
+      begin,
+      threads - 1};
   detail::thread_pool::instance().run(j);
 }
 

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <new>
 
+#include "sinter/base/orientation.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/evaluate.hpp"
 #include "sinter/kernels/host/parallel.hpp"
 #include "sinter/kernels/host/pointwise.hpp"
-#include "sinter/base/orientation.hpp"
 
 namespace sinter::cpu {
 
@@ -102,7 +102,7 @@ void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int thr
     parallel_for(0, chunks, 1, threads, [&](std::int64_t c, std::int64_t) {
       Evaluator own(args);
       own.seat(x, 0, along_r ? 1 : rows);
-      own.copy_rows(e);
+      own.template copy_rows<P>(e);
       fold_chunk<P>(own, x, rows, c * chunk, c + 1 < chunks ? (c + 1) * chunk : args.rnumel, parts[c]);
     });
     for (std::int64_t c = 0; c < chunks; ++c) tree.add(parts[c]);

@@ -1,0 +1,131 @@
+// Running a plan on CUDA: kernel after kernel in one stream, asynchronous and capture-safe. The workspace comes from the
+// executor or, for one call, from the stream's memory pool.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "sinter/kernels/cuda/error.cuh"
+#include "sinter/kernels/cuda/foreign.cuh"
+#include "sinter/kernels/cuda/matmul_launch.cuh"
+#include "sinter/kernels/cuda/pointwise_launch.cuh"
+#include "sinter/kernels/cuda/reduction_launch.cuh"
+#include "sinter/run/call.hpp"
+#include "sinter/run/scratch.hpp"
+#include "sinter/schedule/operand_layout.hpp"
+
+namespace sinter {
+
+/// A stream with a workspace of the caller's: at least f.workspace_bytes(...) bytes of device memory, 256-byte aligned,
+/// not used by anything else while the call runs.
+struct cuda_executor {
+  cudaStream_t stream = nullptr;
+  void* workspace = nullptr;
+  std::int64_t workspace_bytes = 0;
+};
+
+namespace detail {
+
+/// Device pointers of the current device, or an exception that names the argument.
+template <class Program>
+void check_device(const call<Program>& c) {
+  int device = 0;
+  cuda::detail::check(cudaGetDevice(&device), "cudaGetDevice", "fuse");
+  for (int i = 0; i < c.num_arguments; ++i) {
+    const bound_argument& b = c.arguments[i];
+    if (b.by_value || b.bytes == 0) continue;
+    cudaPointerAttributes attributes{};
+    cuda::detail::check(cudaPointerGetAttributes(&attributes, b.data), "cudaPointerGetAttributes", "fuse");
+    if (attributes.type == cudaMemoryTypeUnregistered)
+      throw argument_error(argument_name(i, c.num_inputs) + " is host memory; copy it to the device, or run on si::host");
+    if (attributes.type == cudaMemoryTypeDevice && attributes.device != device)
+      throw argument_error(argument_name(i, c.num_inputs) + " lies on device " + std::to_string(attributes.device) +
+                           ", the current device is " + std::to_string(device));
+  }
+}
+
+template <class Program, int Index>
+void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) {
+  using kernel = typename Program::template kernel<Index>;
+  constexpr operand_layout left = layout_of(kernel::value, 0, kernel::value.rows);
+  constexpr operand_layout right = layout_of(kernel::value, 1, kernel::value.columns);
+  constexpr auto& k = kernel::value;
+  constexpr instruction product = k.code[k.sections[2].first + 1];
+  std::int64_t values[k.numbers.definitions.size() + 1];
+  evaluate_numbers(k.numbers, c.arguments, values);
+  const auto value = [&](number n) { return evaluate(n, k.numbers, values); };
+  const auto data = [&](const operand_layout& l) {
+    return static_cast<const char*>(c.pointer(k.buffers[l.slot])) + value(l.offset) * item_size(product.type);
+  };
+  foreign_matmul m{};
+  m.extents = c.template matmul_shape<Index>();
+  m.type = product.type;
+  m.a = data(left), m.b = data(right), m.out = c.pointer(k.buffers[product.buffer]);
+  m.a_row = value(left.outer), m.a_col = value(left.inner), m.a_batch = value(left.batch);
+  m.b_row = value(right.inner), m.b_col = value(right.outer), m.b_batch = value(right.batch);
+  m.out_row = m.extents.n, m.out_batch = m.extents.m * m.extents.n;
+  cuda::foreign_matmul(m, nullptr, 0, stream, name);
+}
+
+/// Can the foreign library compute this kernel? Otherwise the template does: the plan is the same.
+template <class Kernel>
+constexpr bool is_foreign() {
+  constexpr const auto& k = Kernel::value;
+  return Kernel::planned.kind == kernel_kind::foreign && stores_plainly(k) && layout_of(k, 0, k.rows).is_blas() &&
+         layout_of(k, 1, k.columns).is_blas() && is_floating(k.code[k.sections[2].first + 1].type);
+}
+
+template <class Program, int Index>
+void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream) {
+  using kernel = typename Program::template kernel<Index>;
+  using parts = kernel_bodies<kernel>;
+  constexpr kernel_kind kind = kernel::planned.kind;
+  constexpr auto fixed = [](number n) { return is_static(n) ? n : -1; };
+  const char* name = Program::template name<Index>.text;
+  if constexpr (kind == kernel_kind::pointwise) {
+    cuda::pointwise<typename parts::main, fixed(kernel::value.space.numel)>(c.template kernel_arguments<Index>(), stream, name);
+  } else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction) {
+    cuda::reduction<typename parts::main, kernel::planned.walk, fixed(kernel::value.space.rnumel), fixed(kernel::value.space.numel)>(
+        c.template kernel_arguments<Index>(), scratch, stream, name);
+  } else if constexpr (is_foreign<kernel>()) {
+    run_foreign<Program, Index>(c, stream, name);
+  } else {
+    cuda::matmul<typename parts::main, decltype(parts::right()), typename parts::epilogue>(
+        c.template kernel_arguments<Index>(), c.template matmul_shape<Index>(), stream, name);
+  }
+}
+
+template <>
+struct runner<cuda_executor> {
+  template <class Program, int... Index>
+  static void run(call<Program>& c, const cuda_executor& e, std::integer_sequence<int, Index...>) {
+    check_device(c);
+    const std::int64_t scratch = scratch_bytes<Program, Index...>([&](number n) { return evaluate(n, Program::plan.fusion.state.list.numbers, c.numbers); });
+    const std::int64_t bytes = c.workspace.bytes + scratch;
+    if (e.workspace != nullptr && e.workspace_bytes < bytes)
+      throw argument_error("the executor's workspace has " + std::to_string(e.workspace_bytes) + " bytes, this call needs " +
+                           std::to_string(bytes));
+    void* memory = e.workspace;
+    const bool own = bytes > 0 && memory == nullptr;
+    if (own) cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), e.stream), "cudaMallocAsync", "fuse");
+    c.workspace_data = static_cast<char*>(memory);
+    try {
+      (launch_kernel<Program, Index>(c, c.workspace_data + c.workspace.bytes, e.stream), ...);
+    } catch (...) {
+      if (own) (void)cudaFreeAsync(memory, e.stream);
+      throw;
+    }
+    if (own) cuda::detail::check(cudaFreeAsync(memory, e.stream), "cudaFreeAsync", "fuse");
+  }
+};
+
+template <>
+struct runner<cudaStream_t> {
+  template <class Program, int... Index>
+  static void run(call<Program>& c, cudaStream_t stream, std::integer_sequence<int, Index...> kernels) {
+    runner<cuda_executor>::run(c, cuda_executor{stream}, kernels);
+  }
+};
+
+}  // namespace detail
+}  // namespace sinter
