@@ -38,7 +38,8 @@ int main() {
   } catch (const si::shape_error& error) {
     const std::string text = error.what();
     std::printf("%s\n", text.c_str());
-    const bool helps = text.find("rows") != text.npos && text.find("expected 5") != text.npos && text.find("found 6") != text.npos;
+    const bool helps =
+        text.find("rows") != text.npos && text.find("expected 5") != text.npos && text.find("found 6") != text.npos;
     return helps && out[0] == -1 ? 0 : 1;
   }
 }

@@ -20,6 +20,14 @@ static_assert(f.why_not_fused("relu_0", "softmax_0") == si::refusal::none);  // 
 static_assert(f.why_not_fused("mm_0", "relu_0") == si::refusal::producer_is_foreign);
 // The preset makes the matmul a template, but a reduction still cannot follow in its kernel.
 static_assert(g.why_not_fused("mm_0", "softmax_0") == si::refusal::epilogue_not_pointwise);
+// Any field of a preset can be changed; the change is part of the function's type.
+constexpr si::options no_epilogue = [] {
+  si::options o = si::max_autotune;
+  o.epilogue_fusion = false;
+  return o;
+}();
+constexpr auto h = si::fuse<no_epilogue, X, W>([](auto x, auto w) { return si::relu(si::matmul(x, w)); });
+static_assert(h.kernel_count() == 2 && h.why_not_fused("mm_0", "relu_0") == si::refusal::epilogue_off);
 static_assert(f.why_not_fused("mm_0", "gelu_0") == si::refusal::unknown_label);
 
 int main() {
@@ -37,6 +45,7 @@ int main() {
   std::printf("*/\n%s", drawing.c_str());
 
   const bool quotes_reason = plan.find(reason) != std::string::npos;
-  const bool names_kernels = drawing.find(f.kernel(0).name) != std::string::npos && drawing.find(f.kernel(1).name) != std::string::npos;
+  const bool names_kernels =
+      drawing.find(f.kernel(0).name) != std::string::npos && drawing.find(f.kernel(1).name) != std::string::npos;
   return quotes_reason && names_kernels && !log.empty() ? 0 : 1;
 }

@@ -1,6 +1,6 @@
-// Lesson: a normalisation takes along what surrounds it. The residual before a layer norm and the activation after it are
-// part of its one kernel, and an extra result of the same rows costs only its writing.
-// SPDX-License-Identifier: BSL-1.0
+// Lesson: a normalisation takes along what surrounds it. The residual before a layer norm and the activation after it
+// are part of its one kernel, and an extra result of the same rows costs only its writing. SPDX-License-Identifier:
+// BSL-1.0
 #include <sinter/sinter.hpp>
 
 #include <cmath>
@@ -28,8 +28,10 @@ static_assert(si::fuse<si::eager, Tokens, Tokens, Weight, Weight>(block).kernel_
 int main() {
   const int tokens = 11;
   std::vector<float> x(tokens * width), residual(x.size()), weight(width), bias(width), sum(x.size()), out(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(0.3f * static_cast<float>(i)), residual[i] = std::cos(0.2f * static_cast<float>(i));
-  for (int c = 0; c < width; ++c) weight[c] = 1 + 0.001f * static_cast<float>(c), bias[c] = 0.01f * static_cast<float>(c % 7);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = std::sin(0.3f * static_cast<float>(i)), residual[i] = std::cos(0.2f * static_cast<float>(i));
+  for (int c = 0; c < width; ++c)
+    weight[c] = 1 + 0.001f * static_cast<float>(c), bias[c] = 0.01f * static_cast<float>(c % 7);
 
   f(si::host, x, residual, weight, bias, Tokens(sum), Tokens(out));
 

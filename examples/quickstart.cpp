@@ -38,7 +38,8 @@ int main() {
     double squares = 0;
     for (int i = 0; i < 4096; ++i) squares += std::pow(static_cast<float>(x[t * 4096 + i]), 2);
     for (int i = 0; i < 4096; ++i) {
-      const double v = static_cast<float>(x[t * 4096 + i]) / std::sqrt(squares / 4096 + 1e-6) * static_cast<float>(weight[i]);
+      const double v =
+          static_cast<float>(x[t * 4096 + i]) / std::sqrt(squares / 4096 + 1e-6) * static_cast<float>(weight[i]);
       const double gelu = v * 0.5 * (1 + std::erf(v / std::sqrt(2.0)));
       worst = std::fmax(worst, std::fabs(static_cast<float>(out[t * 4096 + i]) - gelu) / (1 + std::fabs(gelu)));
     }

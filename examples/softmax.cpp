@@ -29,7 +29,8 @@ static_assert(unfused.kernel_count() == 5);
 static_assert(unfused.bytes_read(64) + unfused.bytes_written(64) > 3 * (f.bytes_read(64) + f.bytes_written(64)));
 
 // The name that PyTorch's users know, with what comes before and after it: still one kernel.
-constexpr auto scaled = si::fuse<Scores, si::value<float>>([](auto x, auto scale) { return si::softmax(x * scale) * 100.0f; });
+constexpr auto scaled =
+    si::fuse<Scores, si::value<float>>([](auto x, auto scale) { return si::softmax(x * scale) * 100.0f; });
 static_assert(scaled.kernel_count() == 1 && scaled.kernel(0).name == "per_fused_mul_softmax_0");
 
 int main() {

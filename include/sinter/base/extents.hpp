@@ -67,6 +67,7 @@ struct broadcast_result {
   extents shape{};
   bool ok = true;
   int axis = -1;  ///< the first axis (of the result) that disagrees
+  number a = 1, b = 1;  ///< its extents
 };
 /// Two extents can be one: they are equal, or one is known only at run time (the call then checks).
 constexpr bool may_equal(number a, number b) { return a == b || is_symbolic(a) || is_symbolic(b); }
@@ -82,7 +83,7 @@ constexpr broadcast_result broadcast(const extents& a, const extents& b) {
     const number x = ia < 0 ? 1 : a[ia], y = ib < 0 ? 1 : b[ib];
     if (!may_equal(x, y) && x != 1 && y != 1 && r.ok) {
       r.ok = false;
-      r.axis = i;
+      r.axis = i, r.a = x, r.b = y;
     }
     r.shape[i] = x == 1 ? y : y == 1 ? x : unified(x, y);
   }

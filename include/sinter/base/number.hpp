@@ -167,7 +167,8 @@ struct number_table {
 /// The value of n once the table's numbers are known. `values[i]` belongs to definition i.
 template <int Capacity>
 constexpr std::int64_t evaluate(number n, const number_table<Capacity>& table, const std::int64_t* values) {
-  return is_static(n) ? n : values[table.find(n)];
+  const int at = is_static(n) ? -1 : table.find(n);
+  return at < 0 ? n : values[at];
 }
 
 }  // namespace sinter

@@ -112,7 +112,8 @@ std::string explain(const Fused&, verbosity how_much = verbosity::plan) {
   const auto label = [&](int n) { return detail::call_text(g, s.list.nodes[n].root); };
   for (const auto& v : p.fusion.log) {
     const bool apart = s.group_of[v.first] != s.group_of[v.second];
-    if (how_much == verbosity::plan && (!apart || v.reason == refusal::none || v.reason == refusal::no_shared_data)) continue;
+    const bool stands = apart && &v == detail::last_verdict(p.fusion, s.group_of[v.first], s.group_of[v.second]);
+    if (how_much == verbosity::plan && (!stands || v.reason == refusal::no_shared_data)) continue;
     text += "round " + std::to_string(v.round) + ": " + label(v.first) + " with " + label(v.second) + " (" +
             std::to_string(v.shared_bytes) + " bytes shared): ";
     if (v.applied)

@@ -79,6 +79,8 @@ template <class T>
 constexpr scalar_source scalar_of(T value) {
   if constexpr (is_constant_operand<T>)
     return scalar_of(T::value);
+  else if constexpr (std::is_floating_point_v<T>)
+    return {static_cast<double>(value), convert<std::int64_t, double>(static_cast<double>(value)), 0};
   else
     return {static_cast<double>(value), static_cast<long>(value), 0};
 }
@@ -108,8 +110,9 @@ constexpr broadcast_result common_shape() {
   ([&] {
     if constexpr (is_expr<A>) {
       const broadcast_result next = broadcast(all.shape, A::shape);
-      all.shape = next.shape;
-      if (!next.ok && all.ok) all.ok = false, all.axis = next.axis;
+      const extents shape = next.shape;
+      if (all.ok) all = next;
+      all.shape = shape;
     }
   }(), ...);
   return all;

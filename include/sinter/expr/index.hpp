@@ -10,8 +10,11 @@ namespace sinter {
 /// The index along one axis, with the shape of `like`; i64. `iota<-1>(x)` is 0, 1, 2, … in each row.
 template <long Axis = -1, dtype T, extents S>
 constexpr auto iota(expr<T, S> like) {
-  static_assert(normalize_axis(Axis, S.rank) >= 0, "iota<axis>(like): the axis is out of range");
   trace* t = like.graph();
+  if constexpr (normalize_axis(Axis, S.rank) < 0) {
+    detail::iota_axis<Axis, S.rank>();
+    t->refused = true;
+  }
   const origin_scope call(t, "iota");
   node n{};
   n.what = op::iota;
@@ -31,6 +34,12 @@ constexpr expr<T, S> full_like(expr<T, S> like, V value) {
 }
 
 namespace detail {
+/// The first axis other than `axis` on which two shapes of one rank differ; -1: none.
+constexpr int other_axis_conflict(const extents& a, const extents& b, int axis) {
+  for (int d = 0; d < a.rank; ++d)
+    if (d != axis && !may_equal(a[d], b[d])) return d;
+  return -1;
+}
 /// Source dimension d is result dimension map[d]; the one with -1 is taken from the index.
 template <extents Shape, dtype T, extents S, dtype I, extents J>
 constexpr expr<T, Shape> gathered(expr<T, S> source, expr<I, J> index, const extents& map) {
@@ -51,15 +60,15 @@ constexpr expr<T, Shape> gathered(expr<T, S> source, expr<I, J> index, const ext
 /// torch.gather.
 template <long Axis, dtype T, extents S, dtype I, extents J>
 constexpr auto gather(expr<T, S> x, expr<I, J> index) {
-  static_assert(is_integral(I), "gather<axis>(x, index): the index must have an integer element type");
-  static_assert(J.rank == S.rank, "gather<axis>(x, index): x and index must have the same rank");
-  static_assert(normalize_axis(Axis, S.rank) >= 0, "gather<axis>(x, index): the axis is out of range");
-  constexpr bool agree = [] {
-    for (int d = 0; d < S.rank && d < J.rank; ++d)
-      if (d != normalize_axis(Axis, S.rank) && !may_equal(S[d], J[d])) return false;
-    return true;
-  }();
-  static_assert(agree, "gather<axis>(x, index): extents differ on an axis other than the gathered one");
+  constexpr bool axis_fits = J.rank == S.rank && normalize_axis(Axis, S.rank) >= 0;
+  constexpr int conflict = axis_fits ? detail::other_axis_conflict(S, J, normalize_axis(Axis, S.rank)) : -1;
+  if constexpr (!axis_fits) detail::gather_axis<Axis, S.rank, J.rank>();
+  if constexpr (conflict >= 0) detail::gather_extents<conflict, S[conflict < 0 ? 0 : conflict], J[conflict < 0 ? 0 : conflict]>();
+  if constexpr (!is_integral(I)) detail::gather_index_type<I>();
+  if constexpr (!axis_fits || conflict >= 0 || !is_integral(I)) {
+    x.graph()->refused = true;
+    return expr<T, J>(x.graph(), x.id());
+  }
   const origin_scope call(x.graph(), "gather");
   for (int d = 0; d < S.rank; ++d)
     if (d != normalize_axis(Axis, S.rank)) x.graph()->require_equal(S[d], J[d]);
@@ -72,18 +81,23 @@ constexpr auto gather(expr<T, S> x, expr<I, J> index) {
 /// torch.nn.functional.embedding, weight[index].
 template <dtype T, extents W, dtype I, extents J>
 constexpr auto embedding(expr<T, W> weight, expr<I, J> index) {
-  static_assert(is_integral(I), "embedding(weight, index): the index must have an integer element type");
-  static_assert(W.rank >= 1 && J.rank + W.rank - 1 <= max_rank, "embedding(weight, index): the result would exceed rank 8");
+  constexpr bool ranks_fit = W.rank >= 1 && J.rank + W.rank - 1 <= max_rank;
+  if constexpr (!ranks_fit) detail::embedding_ranks<W.rank, J.rank>();
+  if constexpr (!is_integral(I)) detail::embedding_index_type<I>();
   constexpr extents shape = [] {
     extents e = J;
-    for (int d = 1; d < W.rank; ++d) e.push_back(W[d]);
+    for (int d = 1; d < W.rank && ranks_fit; ++d) e.push_back(W[d]);
     return e;
   }();
   constexpr extents aligned = [] {
     extents e = J;
-    for (int d = 1; d < W.rank; ++d) e.push_back(1);
+    for (int d = 1; d < W.rank && ranks_fit; ++d) e.push_back(1);
     return e;
   }();
+  if constexpr (!ranks_fit || !is_integral(I)) {
+    weight.graph()->refused = true;
+    return expr<T, shape>(weight.graph(), weight.id());
+  }
   const origin_scope call(weight.graph(), "embedding");
   extents map{W.rank, {-1}};
   for (int d = 1; d < W.rank; ++d) map[d] = J.rank + d - 1;
@@ -97,15 +111,11 @@ constexpr expr<T, S> concat(expr<T, S> x) {
 }
 template <long Axis, dtype T, extents A, dtype U, extents B, class... Rest>
 constexpr auto concat(expr<T, A> a, expr<U, B> b, Rest... rest) {
-  static_assert(A.rank == B.rank, "concat<axis>(a, b): ranks differ");
-  static_assert(normalize_axis(Axis, A.rank) >= 0, "concat<axis>(a, b): the axis is out of range");
-  constexpr int axis_number = normalize_axis(Axis, A.rank);
-  constexpr bool agree = [] {
-    for (int d = 0; d < A.rank && d < B.rank; ++d)
-      if (d != axis_number && !may_equal(A[d], B[d])) return false;
-    return true;
-  }();
-  static_assert(agree, "concat<axis>(a, b): extents differ on an axis other than the joined one");
+  constexpr bool axis_fits = A.rank == B.rank && normalize_axis(Axis, A.rank) >= 0;
+  constexpr int axis_number = detail::axis_or_first(Axis, A.rank);
+  constexpr int conflict = axis_fits ? detail::other_axis_conflict(A, B, axis_number) : -1;
+  if constexpr (!axis_fits) detail::concat_ranks<Axis, A.rank, B.rank>();
+  if constexpr (conflict >= 0) detail::concat_extents<conflict, A[conflict < 0 ? 0 : conflict], B[conflict < 0 ? 0 : conflict]>();
   constexpr dtype type = promote(T, U);
   constexpr extents shape = [] {
     extents e = A;
@@ -113,25 +123,32 @@ constexpr auto concat(expr<T, A> a, expr<U, B> b, Rest... rest) {
     return e;
   }();
   trace* t = a.graph();
-  const origin_scope call(t, "cat");
-  t->numbers.sum(A[axis_number], B[axis_number]);
-  for (int d = 0; d < A.rank; ++d)
-    if (d != axis_number) t->require_equal(A[d], B[d]);
-  node n{};
-  n.what = op::concat;
-  n.type = type;
-  n.operands[0] = detail::widened(t, a.id(), type), n.operands[1] = detail::widened(t, b.id(), type);
-  n.shape = t->intern(shape);
-  n.attr = static_cast<short>(axis_number);
-  return concat<Axis>(expr<type, shape>(t, t->add(n)), rest...);
+  if constexpr (!axis_fits || conflict >= 0) {
+    t->refused = true;
+    return expr<type, A>(t, a.id());
+  } else {
+    const origin_scope call(t, "cat");
+    t->numbers.sum(A[axis_number], B[axis_number]);
+    for (int d = 0; d < A.rank; ++d)
+      if (d != axis_number) t->require_equal(A[d], B[d]);
+    node n{};
+    n.what = op::concat;
+    n.type = type;
+    n.operands[0] = detail::widened(t, a.id(), type), n.operands[1] = detail::widened(t, b.id(), type);
+    n.shape = t->intern(shape);
+    n.attr = static_cast<short>(axis_number);
+    return concat<Axis>(expr<type, shape>(t, t->add(n)), rest...);
+  }
 }
 
 /// Adds Before and After elements of `value` on one axis. Source: torch.nn.functional.pad (constant mode).
 template <long Axis, long Before, long After, dtype T, extents S, detail::scalar_operand V>
 constexpr auto pad(expr<T, S> x, V value) {
-  static_assert(normalize_axis(Axis, S.rank) >= 0, "pad<axis, before, after>(x, value): the axis is out of range");
-  static_assert(Before >= 0 && After >= 0, "pad<axis, before, after>(x, value): counts must not be negative; slice removes elements");
-  constexpr int a = normalize_axis(Axis, S.rank);
+  constexpr bool axis_is_there = normalize_axis(Axis, S.rank) >= 0;
+  if constexpr (!axis_is_there) detail::pad_axis<Axis, S.rank>();
+  if constexpr (Before < 0 || After < 0) detail::pad_counts<Before, After>();
+  if constexpr (!axis_is_there || Before < 0 || After < 0) x.graph()->refused = true;
+  constexpr int a = detail::axis_or_first(Axis, S.rank);
   constexpr extents shape = [] {
     extents e = S;
     e[a] = sum(S[a], Before + After);
@@ -155,11 +172,6 @@ constexpr auto pad(expr<T, S> x) {
   return pad<Axis, Before, After>(x, c<0>);
 }
 
-namespace detail {
-/// Not constexpr: reaching it while a function is traced is the compile error that its name spells.
-inline void assign_target_must_be_an_input_or_a_view_of_one() {}
-}  // namespace detail
-
 /// Writes value into an input (or a view of one), in place: reads of that input that follow, also through views taken
 /// earlier, see the new elements; reads that came before saw the old ones. The value is converted to the input's dtype
 /// and broadcasts to the target. Errors: the target is not an input or a view of one; a broadcast view.
@@ -167,14 +179,23 @@ template <dtype T, extents S, detail::operand V>
 constexpr assigned assign(expr<T, S> target, V value) {
   trace* t = target.graph();
   const origin_scope call(t, "assign");
-  if constexpr (detail::is_expr<V>)
-    static_assert(broadcast(V::shape, S).ok && broadcast(V::shape, S).shape == S,
-                  "assign(target, value): the value's extents do not broadcast to the target's");
+  if constexpr (detail::is_expr<V>) {
+    constexpr int conflict = detail::broadcast_conflict(V::shape, S);
+    if constexpr (V::rank > S.rank) detail::assign_rank<S.rank, V::rank>();
+    if constexpr (conflict >= 0) detail::assign_extent<conflict, S[conflict], V::shape[conflict - (S.rank - V::rank)]>();
+    if constexpr (V::rank > S.rank || conflict >= 0) {
+      t->refused = true;
+      return {};
+    }
+  }
   const short view = target.id();
   short base = view;
   while (is_view(t->nodes[base].what) && t->nodes[base].what != op::broadcast) base = t->nodes[base].operands[0];
   const bool is_input = t->nodes[base].what == op::input || t->nodes[base].what == op::assign;
-  if (!is_input) detail::assign_target_must_be_an_input_or_a_view_of_one();
+  if (!is_input) {
+    t->assigned_to_value = true;
+    return {};
+  }
   const short stored = detail::node_of(t, value, T, S);
   const short written = t->add(op::assign, T, t->shape(base), view, stored);
   t->versions.push_back({base, written});

@@ -16,13 +16,6 @@ constexpr extents with_matrix(extents batch, number rows, number columns) {
   return e;
 }
 
-/// The message's numbers: inner extents of a and b (symbolic ones print as large negative numbers).
-template <number InnerA, number InnerB>
-struct matmul_inner_extents {
-  static_assert(may_equal(InnerA, InnerB),
-                "matmul(a, b): inner extents differ; transpose an operand or check the shapes");
-};
-
 }  // namespace detail
 
 /// Matrix product of the last two dimensions: [..., M, K] × [..., K, N] → [..., M, N]; leading dimensions broadcast.
@@ -30,18 +23,22 @@ struct matmul_inner_extents {
 /// extents or leading dimensions that disagree. Source: torch.matmul.
 template <dtype T, extents A, dtype U, extents B>
 constexpr auto matmul(expr<T, A> a, expr<U, B> b) {
-  static_assert(A.rank >= 2 && B.rank >= 2, "matmul(a, b): both operands need at least two dimensions; unsqueeze a vector");
   constexpr bool ranks_fit = A.rank >= 2 && B.rank >= 2;
-  constexpr number m = ranks_fit ? A[A.rank - 2] : 1, k = ranks_fit ? A[A.rank - 1] : 1, n = ranks_fit ? B[B.rank - 1] : 1;
-  constexpr detail::matmul_inner_extents<k, ranks_fit ? B[B.rank - 2] : k> inner{};
-  (void)inner;
+  constexpr number m = ranks_fit ? A[A.rank - 2] : 1, n = ranks_fit ? B[B.rank - 1] : 1;
+  constexpr number k = ranks_fit ? A[A.rank - 1] : 1, k_of_b = ranks_fit ? B[B.rank - 2] : 1;
   constexpr broadcast_result batch = ranks_fit ? broadcast(detail::batch_of(A), detail::batch_of(B)) : broadcast_result{};
-  static_assert(batch.ok, "matmul(a, b): the leading dimensions do not broadcast");
   constexpr dtype type = promote(T, U);
   constexpr extents shape = detail::with_matrix(batch.shape, m, n);
   trace* t = a.graph();
+  if constexpr (!ranks_fit) detail::matmul_ranks<A.rank, B.rank>();
+  if constexpr (!may_equal(k, k_of_b)) detail::matmul_inner_extents<k, k_of_b>();
+  if constexpr (!batch.ok) detail::matmul_leading_extents<batch.axis, batch.a, batch.b>();
+  if constexpr (!ranks_fit || !may_equal(k, k_of_b) || !batch.ok) {
+    t->refused = true;
+    return expr<type, shape>(t, t->add(op::constant, type, shape));
+  }
   const origin_scope call(t, batch.shape.rank == 0 ? "mm" : "bmm");
-  t->require_equal(k, B[B.rank - 2]);
+  t->require_equal(k, k_of_b);
   const short left = detail::broadcasted(t, detail::widened(t, a.id(), type), detail::with_matrix(batch.shape, m, k));
   const short right = detail::broadcasted(t, detail::widened(t, b.id(), type), detail::with_matrix(batch.shape, k, n));
   return expr<type, shape>(t, t->add(op::matmul, type, shape, left, right));
@@ -50,12 +47,17 @@ constexpr auto matmul(expr<T, A> a, expr<U, B> b) {
 /// x · weightᵀ (+ bias): x [..., in], weight [out, in], bias [out]. Source: torch.nn.functional.linear.
 template <dtype T, extents X, dtype U, extents W>
 constexpr auto linear(expr<T, X> x, expr<U, W> weight) {
-  static_assert(W.rank == 2, "linear(x, weight): the weight must be [out, in]");
+  constexpr bool ranks_fit = X.rank >= 1 && W.rank == 2;
+  constexpr number inner = ranks_fit ? X[X.rank - 1] : 1, inner_of_weight = ranks_fit ? W[1] : 1;
+  if constexpr (!ranks_fit) detail::linear_ranks<X.rank, W.rank>();
+  if constexpr (!may_equal(inner, inner_of_weight)) detail::linear_inner_extents<inner, inner_of_weight>();
   const origin_scope call(x.graph(), "linear");
-  if constexpr (X.rank == 2) {
+  if constexpr (!ranks_fit || !may_equal(inner, inner_of_weight)) {
+    x.graph()->refused = true;
+    return expr<promote(T, U), X>(x.graph(), x.id());
+  } else if constexpr (X.rank == 2) {
     return matmul(x, transpose(weight));
   } else {
-    static_assert(X.rank >= 2, "linear(x, weight): x needs at least two dimensions; unsqueeze a vector");
     constexpr number rows = [] {
       number n = 1;
       for (int d = 0; d + 1 < X.rank; ++d) n = product(n, X[d]);
@@ -74,9 +76,14 @@ constexpr auto linear(expr<T, X> x, expr<U, W> weight) {
 }
 template <dtype T, extents X, dtype U, extents W, dtype V, extents B>
 constexpr auto linear(expr<T, X> x, expr<U, W> weight, expr<V, B> bias) {
-  static_assert(B.rank == 1 && B[0] == W[0], "linear(x, weight, bias): the bias must have one element per row of the weight");
   const origin_scope call(x.graph(), "linear");
-  return linear(x, weight) + bias;
+  if constexpr (B.rank != 1 || !may_equal(B[0], W[0])) {
+    detail::linear_bias<B.rank, B[0], W[0]>();
+    x.graph()->refused = true;
+    return linear(x, weight);
+  } else {
+    return linear(x, weight) + bias;
+  }
 }
 
 }  // namespace sinter

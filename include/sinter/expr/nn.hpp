@@ -13,8 +13,14 @@ namespace sinter {
 template <dtype T, extents S, long... Axes>
 constexpr auto softmax(expr<T, S> x, axis_list<Axes...> axes) {
   const origin_scope call(x.graph(), "softmax");
-  auto e = exp(x - amax(x, axes, keepdim));
-  return e / sum(e, axes, keepdim);
+  if constexpr (!detail::distinct_axes<S.rank>(decltype(axes){})) {
+    detail::softmax_axes<S.rank, Axes...>();
+    x.graph()->refused = true;
+    return exp(x);
+  } else {
+    auto e = exp(x - amax(x, axes, keepdim));
+    return e / sum(e, axes, keepdim);
+  }
 }
 
 template <dtype T, extents S>
@@ -26,8 +32,14 @@ constexpr auto softmax(expr<T, S> x) {
 template <dtype T, extents S, long... Axes>
 constexpr auto log_softmax(expr<T, S> x, axis_list<Axes...> axes) {
   const origin_scope call(x.graph(), "log_softmax");
-  auto shifted = x - amax(x, axes, keepdim);
-  return shifted - log(sum(exp(shifted), axes, keepdim));
+  if constexpr (!detail::distinct_axes<S.rank>(decltype(axes){})) {
+    detail::log_softmax_axes<S.rank, Axes...>();
+    x.graph()->refused = true;
+    return exp(x);
+  } else {
+    auto shifted = x - amax(x, axes, keepdim);
+    return shifted - log(sum(exp(shifted), axes, keepdim));
+  }
 }
 
 template <dtype T, extents S>
@@ -35,47 +47,92 @@ constexpr auto log_softmax(expr<T, S> x) {
   return log_softmax(x, axis<-1>);
 }
 
+namespace detail {
+/// Whether a weight of extents W fits the last axis of x.
+constexpr bool fits_last_axis(const extents& x, const extents& w) {
+  return x.rank >= 1 && w.rank == 1 && may_equal(x[x.rank - 1], w[0]);
+}
+}  // namespace detail
+
 /// (x - mean) / sqrt(var + epsilon) [* weight [+ bias]] over the last axis. Source: torch.nn.functional.layer_norm.
 template <dtype T, extents S, detail::scalar_operand E>
 constexpr auto layer_norm(expr<T, S> x, E epsilon) {
   const origin_scope call(x.graph(), "layer_norm");
-  auto centre = mean(x, axis<-1>, keepdim);
-  auto variance = var<0>(x, axis<-1>, keepdim);
-  return (x - centre) * rsqrt(variance + epsilon);
+  if constexpr (S.rank == 0) {
+    detail::layer_norm_rank<S.rank>();
+    x.graph()->refused = true;
+    return rsqrt(x);
+  } else {
+    auto centre = mean(x, axis<-1>, keepdim);
+    auto variance = var<0>(x, axis<-1>, keepdim);
+    return (x - centre) * rsqrt(variance + epsilon);
+  }
 }
 template <dtype T, extents S, dtype U, extents W, detail::scalar_operand E>
 constexpr auto layer_norm(expr<T, S> x, expr<U, W> weight, E epsilon) {
   const origin_scope call(x.graph(), "layer_norm");
-  return layer_norm(x, epsilon) * weight;
+  if constexpr (!detail::fits_last_axis(S, W) && S.rank > 0) {
+    detail::layer_norm_weight<W.rank, S[S.rank - 1], W[0]>();
+    x.graph()->refused = true;
+    return layer_norm(x, epsilon);
+  } else {
+    return layer_norm(x, epsilon) * weight;
+  }
 }
 template <dtype T, extents S, dtype U, extents W, dtype V, extents B, detail::scalar_operand E>
 constexpr auto layer_norm(expr<T, S> x, expr<U, W> weight, expr<V, B> bias, E epsilon) {
   const origin_scope call(x.graph(), "layer_norm");
-  return layer_norm(x, epsilon) * weight + bias;
+  if constexpr (!detail::fits_last_axis(S, B) && S.rank > 0) {
+    detail::layer_norm_weight<B.rank, S[S.rank - 1], B[0]>();
+    x.graph()->refused = true;
+    return layer_norm(x, weight, epsilon);
+  } else {
+    return layer_norm(x, weight, epsilon) + bias;
+  }
 }
 
 /// x / sqrt(mean(x²) + epsilon) [* weight] over the last axis. Source: torch.nn.functional.rms_norm.
 template <dtype T, extents S, detail::scalar_operand E>
 constexpr auto rms_norm(expr<T, S> x, E epsilon) {
   const origin_scope call(x.graph(), "rms_norm");
-  return x * rsqrt(mean(square(x), axis<-1>, keepdim) + epsilon);
+  if constexpr (S.rank == 0) {
+    detail::rms_norm_rank<S.rank>();
+    x.graph()->refused = true;
+    return rsqrt(x);
+  } else {
+    return x * rsqrt(mean(square(x), axis<-1>, keepdim) + epsilon);
+  }
 }
 template <dtype T, extents S, dtype U, extents W, detail::scalar_operand E>
 constexpr auto rms_norm(expr<T, S> x, expr<U, W> weight, E epsilon) {
   const origin_scope call(x.graph(), "rms_norm");
-  return rms_norm(x, epsilon) * weight;
+  if constexpr (!detail::fits_last_axis(S, W) && S.rank > 0) {
+    detail::rms_norm_weight<W.rank, S[S.rank - 1], W[0]>();
+    x.graph()->refused = true;
+    return rms_norm(x, epsilon);
+  } else {
+    return rms_norm(x, epsilon) * weight;
+  }
 }
 
 /// Mean over rows of -log softmax(logits)[target]: logits [rows, classes], integer targets [rows]; a rank-0 result in
 /// the logits' dtype. Source: torch.nn.functional.cross_entropy.
 template <dtype T, extents S, dtype I, extents J>
 constexpr auto cross_entropy(expr<T, S> logits, expr<I, J> targets) {
-  static_assert(S.rank == 2 && J.rank == 1 && may_equal(S[0], J[0]),
-                "cross_entropy(logits, targets): logits must be [rows, classes] and targets [rows]");
-  static_assert(is_integral(I), "cross_entropy(logits, targets): the targets must have an integer element type");
+  constexpr bool ranks_fit = S.rank == 2 && J.rank == 1;
+  if constexpr (!ranks_fit)
+    detail::cross_entropy_ranks<S.rank, J.rank>();
+  else if constexpr (!may_equal(S[0], J[0]))
+    detail::cross_entropy_rows<S[0], J[0]>();
+  if constexpr (!is_integral(I)) detail::cross_entropy_target_type<I>();
   const origin_scope call(logits.graph(), "cross_entropy");
-  auto picked = squeeze<-1>(gather<-1>(logits, unsqueeze<-1>(targets)));
-  return mean(logsumexp(logits, axis<-1>) - picked);
+  if constexpr (!ranks_fit || !may_equal(S[0], J[0]) || !is_integral(I)) {
+    logits.graph()->refused = true;
+    return mean(logits);
+  } else {
+    auto picked = squeeze<-1>(gather<-1>(logits, unsqueeze<-1>(targets)));
+    return mean(logsumexp(logits, axis<-1>) - picked);
+  }
 }
 
 }  // namespace sinter

@@ -17,17 +17,50 @@ constexpr dtype operand_type() {
     return common_type<Rest...>();
 }
 
+/// The sentences of each op, in functions that are only instantiated to fail; their arguments are the numbers involved.
+template <op What>
+struct refuse;
+#define SINTER_OPERANDS_1 "(x): "
+#define SINTER_OPERANDS_2 "(a, b): "
+#define SINTER_OPERANDS_3 "(a, b, c): "
+#define SINTER_DEFINE_REFUSAL(NAME, ARITY, RULE, ...)                                                                   \
+  template <>                                                                                                          \
+  struct refuse<op::NAME> {                                                                                            \
+    template <int Axis, number A, number B>                                                                            \
+    static constexpr void extents() {                                                                                  \
+      static_assert(A == B, #NAME SINTER_OPERANDS_##ARITY "the extents do not broadcast; each pair must be equal or contain a one"); \
+    }                                                                                                                  \
+    template <dtype T>                                                                                                 \
+    static constexpr void type() {                                                                                     \
+      constexpr bool takes_bool = dtype_rule::RULE != dtype_rule::numeric;                                             \
+      static_assert(takes_bool || T != dtype::boolean,                                                                 \
+                    #NAME SINTER_OPERANDS_##ARITY "bool has no arithmetic here; cast the operands or use a logical op"); \
+      static_assert(!takes_bool || T == dtype::boolean || is_integral(T),                                              \
+                    #NAME SINTER_OPERANDS_##ARITY "floating-point operands have no bits to work on; cast them to integers"); \
+      static_assert(dtype_rule::RULE != dtype_rule::shift || T != dtype::boolean,                                      \
+                    #NAME SINTER_OPERANDS_##ARITY "bool cannot be shifted; cast the operands to integers");            \
+    }                                                                                                                  \
+  };
+SINTER_POINTWISE_OPS(SINTER_DEFINE_REFUSAL)
+#undef SINTER_DEFINE_REFUSAL
+#undef SINTER_OPERANDS_1
+#undef SINTER_OPERANDS_2
+#undef SINTER_OPERANDS_3
+
 template <op What, class... A>
 constexpr auto pointwise(const A&... a) {
   constexpr broadcast_result broadcasted = common_shape<A...>();
-  static_assert(broadcasted.ok, "op(a, b): the extents do not broadcast; each pair must be equal or contain a one");
-  constexpr extents shape = broadcasted.ok ? broadcasted.shape : extents{};
+  constexpr extents shape = broadcasted.shape;
   constexpr op_dtypes types = infer_dtypes(What, operand_type<What, A...>());
-  static_assert(types.valid || row(What).rule == dtype_rule::numeric,
-                "op(a, b): bitwise ops and shifts take integers (or bool); cast the operands");
-  static_assert(types.valid || row(What).rule != dtype_rule::numeric,
-                "op(a, b): this op has no meaning for bool; cast the operands or use a logical op");
   trace* t = graph_of(a...);
+  if constexpr (!broadcasted.ok) {
+    refuse<What>::template extents<broadcasted.axis, broadcasted.a, broadcasted.b>();
+    t->refused = true;
+  }
+  if constexpr (!types.valid) {
+    refuse<What>::template type<types.operands>();
+    t->refused = true;
+  }
   const origin_scope call(t, row(What).name);
   constexpr int n = sizeof...(A);
   int position = 0;

@@ -13,14 +13,28 @@ inline constexpr keepdim_tag keepdim{};
 
 namespace detail {
 
-template <int Rank, long... Axes>
+/// Of a mask that names an axis which is not there: the reduction is refused.
+inline constexpr unsigned refused_mask = 1u << 30;
+
+template <class Verb, int Rank, long... Axes>
 constexpr unsigned reduced_mask(axis_list<Axes...> axes) {
-  check_axes<Rank>(axes);
-  if constexpr (sizeof...(Axes) == 0)
-    return (1u << Rank) - 1;
-  else
-    return axis_mask(axes, Rank);
+  if constexpr (!distinct_axes<Rank>(axes)) {
+    Verb::template axes<Rank, Axes...>();
+    return axis_mask(axes, Rank) | refused_mask;
+  } else {
+    return sizeof...(Axes) == 0 ? (1u << Rank) - 1 : axis_mask(axes, Rank);
+  }
 }
+
+// The sentence about axes of each reduction, in a function that is only instantiated to fail.
+#define SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                       \
+  struct NAME##_refusal {                                                                                      \
+    template <int Rank, long... Axes>                                                                          \
+    static constexpr void axes() {                                                                             \
+      static_assert(distinct_axes<Rank>(axis_list<Axes...>{}),                                                 \
+                    #NAME "(x, axis<...>): an axis is out of range or named twice; axes run from -rank to rank - 1"); \
+    }                                                                                                          \
+  };
 
 constexpr extents with_ones(extents shape, unsigned mask) {
   for (int d = 0; d < shape.rank; ++d)
@@ -44,6 +58,12 @@ constexpr auto reduce_axes(expr<T, S> x) {
   constexpr dtype type = types.result;
   trace* t = x.graph();
   const origin_scope call(t, row(What).name);
+  if constexpr (Mask & refused_mask) t->refused = true;
+  constexpr int num_axes = S.rank - shape.rank;
+  if constexpr ((What == op::argmax || What == op::argmin) && num_axes != S.rank && num_axes != 1 && !(Mask & refused_mask)) {
+    arg_reduction_axes<What, S.rank, num_axes>();
+    t->refused = true;
+  }
   node n{};
   n.what = What;
   n.type = type;
@@ -74,17 +94,20 @@ constexpr auto reduced_count(expr<U, S> x) {
 // sum, prod: integers and bool give i64. any, all: bool. argmax, argmin: i64, one axis (or all: the flat index), the
 // first of equals, NaN wins. amax, amin: NaN wins. Error: an axis out of range. Source: torch.<name>.
 #define SINTER_DEFINE_REDUCTION(NAME)                                                                          \
+  namespace detail {                                                                                           \
+  SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                             \
+  }                                                                                                            \
   template <dtype T, extents S, long... Axes>                                                                  \
   constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes = axis<>) {                                        \
-    return detail::reduce_axes<op::NAME, detail::reduced_mask<S.rank>(decltype(axes){}), false>(x);            \
+    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), false>(x);            \
   }                                                                                                            \
   template <dtype T, extents S, long... Axes>                                                                  \
   constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {                                    \
-    return detail::reduce_axes<op::NAME, detail::reduced_mask<S.rank>(decltype(axes){}), true>(x);             \
+    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), true>(x);             \
   }                                                                                                            \
   template <dtype T, extents S>                                                                                \
   constexpr auto NAME(expr<T, S> x, keepdim_tag) {                                                             \
-    return detail::reduce_axes<op::NAME, detail::reduced_mask<S.rank>(axis<>), true>(x);                       \
+    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(axis<>), true>(x);                       \
   }
 SINTER_DEFINE_REDUCTION(sum)
 SINTER_DEFINE_REDUCTION(prod)
@@ -147,40 +170,49 @@ constexpr auto logsumexp_axes(expr<T, S> x) {
 
 // mean, norm (Euclidean), logsumexp(x[, axis<...>][, keepdim]). Integers and bool are computed in f32. Source: torch.
 #define SINTER_DEFINE_DERIVED_REDUCTION(NAME)                                                            \
+  namespace detail {                                                                                     \
+  SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                       \
+  }                                                                                                      \
   template <dtype T, extents S, long... Axes>                                                            \
   constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes = axis<>) {                                  \
-    return detail::NAME##_axes<detail::reduced_mask<S.rank>(decltype(axes){}), false>(x);                \
+    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), false>(x);                \
   }                                                                                                      \
   template <dtype T, extents S, long... Axes>                                                            \
   constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {                              \
-    return detail::NAME##_axes<detail::reduced_mask<S.rank>(decltype(axes){}), true>(x);                 \
+    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), true>(x);                 \
   }                                                                                                      \
   template <dtype T, extents S>                                                                          \
   constexpr auto NAME(expr<T, S> x, keepdim_tag) {                                                       \
-    return detail::NAME##_axes<detail::reduced_mask<S.rank>(axis<>), true>(x);                           \
+    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(axis<>), true>(x);                           \
   }
 SINTER_DEFINE_DERIVED_REDUCTION(mean)
 SINTER_DEFINE_DERIVED_REDUCTION(norm)
 SINTER_DEFINE_DERIVED_REDUCTION(logsumexp)
 #undef SINTER_DEFINE_DERIVED_REDUCTION
 
+namespace detail {
+SINTER_DEFINE_AXES_REFUSAL(var)
+SINTER_DEFINE_AXES_REFUSAL(std_dev)
+}  // namespace detail
+#undef SINTER_DEFINE_AXES_REFUSAL
+
 /// Variance, divided by count - Correction (1: unbiased, as PyTorch's default), by Welford's method.
 template <long Correction = 1, dtype T, extents S, long... Axes>
 constexpr auto var(expr<T, S> x, axis_list<Axes...> axes = axis<>) {
-  return detail::var_axes<detail::reduced_mask<S.rank>(decltype(axes){}), false, Correction>(x, "var");
+  return detail::var_axes<detail::reduced_mask<detail::var_refusal, S.rank>(decltype(axes){}), false, Correction>(x, "var");
 }
 template <long Correction = 1, dtype T, extents S, long... Axes>
 constexpr auto var(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {
-  return detail::var_axes<detail::reduced_mask<S.rank>(decltype(axes){}), true, Correction>(x, "var");
+  return detail::var_axes<detail::reduced_mask<detail::var_refusal, S.rank>(decltype(axes){}), true, Correction>(x, "var");
 }
 /// Standard deviation: the square root of var.
 template <long Correction = 1, dtype T, extents S, long... Axes>
 constexpr auto std_dev(expr<T, S> x, axis_list<Axes...> axes = axis<>) {
-  return detail::std_axes<detail::reduced_mask<S.rank>(decltype(axes){}), false, Correction>(x);
+  return detail::std_axes<detail::reduced_mask<detail::std_dev_refusal, S.rank>(decltype(axes){}), false, Correction>(x);
 }
 template <long Correction = 1, dtype T, extents S, long... Axes>
 constexpr auto std_dev(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {
-  return detail::std_axes<detail::reduced_mask<S.rank>(decltype(axes){}), true, Correction>(x);
+  return detail::std_axes<detail::reduced_mask<detail::std_dev_refusal, S.rank>(decltype(axes){}), true, Correction>(x);
 }
 
 }  // namespace sinter

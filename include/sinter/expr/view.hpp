@@ -4,17 +4,9 @@
 #pragma once
 
 #include "sinter/expr/expr.hpp"
+#include "sinter/expr/refuse.hpp"
 
 namespace sinter {
-
-/// Axes of an op, counted from the end when negative: `sum(x, axis<-1>)`, `amax(x, axis<0, 1>)`.
-template <long... Axes>
-struct axis_list {};
-template <long... Axes>
-inline constexpr axis_list<Axes...> axis{};
-
-/// In reshape: the extent that follows from the others (at most one).
-inline constexpr long infer = -1;
 
 namespace detail {
 
@@ -23,16 +15,6 @@ constexpr extents identity_order(int rank) {
   for (int d = 0; d < rank; ++d) order[d] = d;
   return order;
 }
-template <long... Axes>
-constexpr unsigned axis_mask(axis_list<Axes...>, int rank) {
-  return (0u | ... | (normalize_axis(Axes, rank) < 0 ? 0u : 1u << normalize_axis(Axes, rank)));
-}
-template <int Rank, long... Axes>
-constexpr void check_axes(axis_list<Axes...>) {
-  static_assert(((normalize_axis(Axes, Rank) >= 0) && ...),
-                "axis<...>: an axis is out of range for this rank; axes run from -rank to rank - 1");
-}
-
 /// A view node, with shape and up to two lists.
 constexpr short add_view(trace* t, op what, short id, const extents& shape) {
   node n{};
@@ -80,10 +62,12 @@ constexpr expr<T, Shape> reshaped(expr<T, S> x) {
 /// Reorders dimensions: result dimension i is dimension Order[i] of x. Any dtype. Error: not a permutation.
 template <long... Order, dtype T, extents S>
 constexpr auto permute(expr<T, S> x) {
-  constexpr extents order{sizeof...(Order), {normalize_axis(Order, S.rank)...}};
-  constexpr unsigned mask = detail::axis_mask(axis<Order...>, S.rank);
-  static_assert(sizeof...(Order) == S.rank && mask == (1u << S.rank) - 1,
-                "permute<order...>(x): the order must name every dimension of x exactly once");
+  constexpr bool is_permutation = sizeof...(Order) == S.rank && detail::distinct_axes<S.rank>(axis<Order...>);
+  if constexpr (!is_permutation) {
+    detail::permute_order<S.rank, Order...>();
+    x.graph()->refused = true;
+  }
+  constexpr extents order = is_permutation ? extents{sizeof...(Order), {normalize_axis(Order, S.rank)...}} : detail::identity_order(S.rank);
   constexpr extents shape = detail::permuted(S, order);
   return expr<T, shape>(x.graph(), detail::add_permute(x.graph(), x.id(), shape, order));
 }
@@ -91,9 +75,11 @@ constexpr auto permute(expr<T, S> x) {
 /// Exchanges two dimensions; without arguments the last two. Any dtype. Error: rank below two, axis out of range.
 template <long A = -2, long B = -1, dtype T, extents S>
 constexpr auto transpose(expr<T, S> x) {
-  static_assert(normalize_axis(A, S.rank) >= 0 && normalize_axis(B, S.rank) >= 0,
-                "transpose<a, b>(x): an axis is out of range; x needs at least two dimensions");
-  constexpr int a = normalize_axis(A, S.rank), b = normalize_axis(B, S.rank);
+  if constexpr (normalize_axis(A, S.rank) < 0 || normalize_axis(B, S.rank) < 0) {
+    detail::transpose_axes<S.rank, A, B>();
+    x.graph()->refused = true;
+  }
+  constexpr int a = detail::axis_or_first(A, S.rank), b = detail::axis_or_first(B, S.rank);
   constexpr auto exchanged = [](extents e) {
     const number kept = e[a];
     e[a] = e[b], e[b] = kept;
@@ -106,7 +92,9 @@ constexpr auto transpose(expr<T, S> x) {
 namespace detail {
 template <extents S, long... Sizes>
 constexpr extents inferred_shape() {
-  extents shape{sizeof...(Sizes), {Sizes...}};
+  if (sizeof...(Sizes) > max_rank || !((Sizes >= infer) && ...)) return extents{};
+  extents shape{};
+  (shape.push_back(Sizes), ...);
   number known = 1;
   for (int d = 0; d < shape.rank; ++d)
     if (shape[d] != infer) known = product(known, shape[d]);
@@ -121,9 +109,11 @@ constexpr extents inferred_shape() {
 template <long... Sizes, dtype T, extents S>
 constexpr auto reshape(expr<T, S> x) {
   constexpr int inferred = (0 + ... + (Sizes == infer ? 1 : 0));
-  static_assert(inferred <= 1, "reshape<sizes...>(x): at most one extent can be inferred");
   constexpr extents shape = detail::inferred_shape<S, Sizes...>();
-  static_assert(numel(shape) == numel(S), "reshape<sizes...>(x): the element counts differ; check the extents");
+  if constexpr (inferred > 1 || numel(shape) != numel(S) || shape.rank != sizeof...(Sizes)) {
+    detail::reshape_sizes<numel(S), Sizes...>();
+    x.graph()->refused = true;
+  }
   if constexpr (inferred == 1 && !is_static(numel(S))) {
     number known = 1;
     for (long size : {Sizes...})
@@ -135,68 +125,98 @@ constexpr auto reshape(expr<T, S> x) {
 /// The extents of another expression: `reshape_as(x, y)`.
 template <dtype T, extents S, dtype U, extents Shape>
 constexpr expr<T, Shape> reshape_as(expr<T, S> x, expr<U, Shape>) {
-  static_assert(numel(Shape) == numel(S), "reshape_as(x, y): the element counts differ");
+  if constexpr (numel(Shape) != numel(S)) {
+    detail::reshape_as_elements<numel(S), numel(Shape)>();
+    x.graph()->refused = true;
+  }
   return detail::reshaped<Shape>(x);
 }
 
 /// Merges dimensions First..Last (inclusive) into one. Any dtype.
 template <long First = 0, long Last = -1, dtype T, extents S>
 constexpr auto flatten(expr<T, S> x) {
-  static_assert(normalize_axis(First, S.rank) >= 0 && normalize_axis(Last, S.rank) >= normalize_axis(First, S.rank),
-                "flatten<first, last>(x): the axes are out of range or in the wrong order");
-  constexpr extents shape = [] {
-    extents e{};
-    for (int d = 0; d < S.rank; ++d)
-      if (d > normalize_axis(First, S.rank) && d <= normalize_axis(Last, S.rank))
-        e[e.rank - 1] = product(e[e.rank - 1], S[d]);
-      else
-        e.push_back(S[d]);
-    return e;
-  }();
-  number merged = 1;
-  for (int d = normalize_axis(First, S.rank); d <= normalize_axis(Last, S.rank); ++d)
-    merged = x.graph()->numbers.product(merged, S[d]);
-  return detail::reshaped<shape>(x);
+  if constexpr (normalize_axis(First, S.rank) < 0 || normalize_axis(Last, S.rank) < normalize_axis(First, S.rank)) {
+    detail::flatten_axes<S.rank, First, Last>();
+    x.graph()->refused = true;
+    return x;
+  } else {
+    constexpr extents shape = [] {
+      extents e{};
+      for (int d = 0; d < S.rank; ++d)
+        if (d > normalize_axis(First, S.rank) && d <= normalize_axis(Last, S.rank))
+          e[e.rank - 1] = product(e[e.rank - 1], S[d]);
+        else
+          e.push_back(S[d]);
+      return e;
+    }();
+    number merged = 1;
+    for (int d = normalize_axis(First, S.rank); d <= normalize_axis(Last, S.rank); ++d)
+      merged = x.graph()->numbers.product(merged, S[d]);
+    return detail::reshaped<shape>(x);
+  }
 }
 
 /// A new dimension of extent one at position Axis of the result. Any dtype.
 template <long Axis, dtype T, extents S>
 constexpr auto unsqueeze(expr<T, S> x) {
-  static_assert(normalize_axis(Axis, S.rank + 1) >= 0 && S.rank < max_rank,
-                "unsqueeze<axis>(x): the axis is out of range, or the rank would exceed 8");
-  constexpr extents shape = [] {
-    extents e{};
-    for (int d = 0; d <= S.rank; ++d) {
-      if (d == normalize_axis(Axis, S.rank + 1)) e.push_back(1);
-      if (d < S.rank) e.push_back(S[d]);
-    }
-    return e;
-  }();
-  return detail::reshaped<shape>(x);
+  if constexpr (normalize_axis(Axis, S.rank + 1) < 0 || S.rank == max_rank) {
+    detail::unsqueeze_axis<S.rank, Axis>();
+    x.graph()->refused = true;
+    return x;
+  } else {
+    constexpr extents shape = [] {
+      extents e{};
+      for (int d = 0; d <= S.rank; ++d) {
+        if (d == normalize_axis(Axis, S.rank + 1)) e.push_back(1);
+        if (d < S.rank) e.push_back(S[d]);
+      }
+      return e;
+    }();
+    return detail::reshaped<shape>(x);
+  }
 }
 
 /// Drops dimension Axis, which must have extent one. Any dtype.
 template <long Axis, dtype T, extents S>
 constexpr auto squeeze(expr<T, S> x) {
-  static_assert(normalize_axis(Axis, S.rank) >= 0, "squeeze<axis>(x): the axis is out of range");
-  static_assert(S[normalize_axis(Axis, S.rank)] == 1, "squeeze<axis>(x): the extent of this axis is not one");
-  return detail::reshaped<kept_axes(S, 1u << normalize_axis(Axis, S.rank))>(x);
+  constexpr int a = detail::axis_or_first(Axis, S.rank);
+  if constexpr (normalize_axis(Axis, S.rank) < 0)
+    detail::squeeze_axis<S.rank, Axis>();
+  else if constexpr (S[a] != 1)
+    detail::squeeze_extent<Axis, S[a]>();
+  if constexpr (normalize_axis(Axis, S.rank) < 0 || S[a] != 1) x.graph()->refused = true;
+  return detail::reshaped<kept_axes(S, 1u << a)>(x);
 }
+
+namespace detail {
+/// The first axis of `to` that `from` cannot be repeated to; -1: there is none, or the ranks do not allow it.
+constexpr int broadcast_conflict(const extents& from, const extents& to) {
+  for (int d = 0; d < from.rank && from.rank <= to.rank; ++d)
+    if (from[d] != 1 && !may_equal(from[d], to[d + to.rank - from.rank])) return d + to.rank - from.rank;
+  return -1;
+}
+template <extents Shape, dtype T, extents S>
+constexpr expr<T, Shape> repeated_to(expr<T, S> x) {
+  constexpr int conflict = broadcast_conflict(S, Shape);
+  if constexpr (S.rank > Shape.rank) broadcast_to_rank<S.rank, Shape.rank>();
+  if constexpr (conflict >= 0) broadcast_to_extent<conflict, S[conflict - (Shape.rank - S.rank)], Shape[conflict]>();
+  if constexpr (S.rank > Shape.rank || conflict >= 0) {
+    x.graph()->refused = true;
+    return {x.graph(), x.id()};
+  }
+  return {x.graph(), broadcasted(x.graph(), x.id(), Shape)};
+}
+}  // namespace detail
 
 /// Repeats size-1 (and missing leading) dimensions up to the extents of `like`. Any dtype.
 template <dtype T, extents S, dtype U, extents Shape>
 constexpr expr<T, Shape> broadcast_to(expr<T, S> x, expr<U, Shape>) {
-  static_assert(broadcast(S, Shape).ok && broadcast(S, Shape).shape == Shape,
-                "broadcast_to(x, like): an extent of x is neither one nor that of the target");
-  return {x.graph(), detail::broadcasted(x.graph(), x.id(), Shape)};
+  return detail::repeated_to<Shape>(x);
 }
 /// The same with the extents spelled out: `broadcast_to<4, 10>(x)`.
 template <long... Sizes, dtype T, extents S>
 constexpr auto broadcast_to(expr<T, S> x) {
-  constexpr extents shape{sizeof...(Sizes), {Sizes...}};
-  static_assert(broadcast(S, shape).ok && broadcast(S, shape).shape == shape,
-                "broadcast_to<sizes...>(x): an extent of x is neither one nor the given size");
-  return expr<T, shape>(x.graph(), detail::broadcasted(x.graph(), x.id(), shape));
+  return detail::repeated_to<extents{sizeof...(Sizes), {Sizes...}}>(x);
 }
 
 /// In slice: up to the end of the axis.
@@ -223,15 +243,20 @@ constexpr slice_bounds slice_range(number extent, long start, long stop, long st
 /// dtype. Errors: step below one; on a run-time extent only `slice<axis, start>` with a static start is known.
 template <long Axis, long Start, long Stop = end, long Step = 1, dtype T, extents S>
 constexpr auto slice(expr<T, S> x) {
-  static_assert(normalize_axis(Axis, S.rank) >= 0, "slice<axis, start, stop, step>(x): the axis is out of range");
-  static_assert(Step >= 1, "slice<axis, start, stop, step>(x): the step must be positive; flip reverses an axis");
-  constexpr int a = normalize_axis(Axis, S.rank);
-  static_assert(is_static(S[a]) || (Start >= 0 && Stop == end && Step == 1),
-                "slice<axis, start, stop, step>(x): this extent is known only at run time; only slice<axis, start> works");
-  constexpr detail::slice_bounds bounds = detail::slice_range(S[a], Start, Stop, Step);
+  constexpr int a = detail::axis_or_first(Axis, S.rank);
+  constexpr bool axis_is_there = normalize_axis(Axis, S.rank) >= 0;
+  constexpr bool bounds_are_known = is_static(S[a]) || (Start >= 0 && Stop == end && Step == 1);
+  if constexpr (!axis_is_there)
+    detail::slice_axis<S.rank, Axis>();
+  else if constexpr (Step < 1)
+    detail::slice_step<Step>();
+  else if constexpr (!bounds_are_known)
+    detail::slice_of_run_time_extent<Start, Stop, Step>();
+  if constexpr (!axis_is_there || Step < 1 || !bounds_are_known) x.graph()->refused = true;
+  constexpr detail::slice_bounds bounds = detail::slice_range(S[a], Start, Stop, Step < 1 ? 1 : Step);
   constexpr extents shape = [] {
     extents e = S;
-    e[a] = detail::slice_range(S[a], Start, Stop, Step).size;
+    e[a] = bounds.size;
     return e;
   }();
   extents starts{S.rank, {}}, steps{S.rank, {}};
@@ -244,8 +269,13 @@ constexpr auto slice(expr<T, S> x) {
 /// Reverses the given axes. Any dtype. Error: a reversed extent known only at run time.
 template <long... Axes, dtype T, extents S>
 constexpr expr<T, S> flip(expr<T, S> x) {
-  detail::check_axes<S.rank>(axis<Axes...>);
-  static_assert((is_static(S[normalize_axis(Axes, S.rank)]) && ...), "flip<axes...>(x): a reversed extent is known only at run time");
+  constexpr bool axes_are_there = detail::distinct_axes<S.rank>(axis<Axes...>);
+  constexpr bool extents_are_known = (is_static(S[detail::axis_or_first(Axes, S.rank)]) && ...);
+  if constexpr (!axes_are_there)
+    detail::flip_axes<S.rank, Axes...>();
+  else if constexpr (!extents_are_known)
+    detail::flip_of_run_time_extent<Axes...>();
+  if constexpr (!axes_are_there || !extents_are_known) x.graph()->refused = true;
   extents starts{S.rank, {}}, steps{S.rank, {}};
   for (int d = 0; d < S.rank; ++d) {
     const bool reversed = detail::axis_mask(axis<Axes...>, S.rank) >> d & 1;

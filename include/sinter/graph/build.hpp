@@ -15,6 +15,8 @@ struct graph_builder : graph<Capacity> {
 
   std::string_view call{};  ///< the outermost user-level op being traced, empty between calls
   short call_origin = -1;   ///< its origin, made with its first new node
+  bool refused = false;     ///< an op could not be: the compiler has said why, and nothing is planned
+  bool assigned_to_value = false;  ///< the same for assign, whose target only the trace knows
 
   struct equality {
     number a, b;

@@ -75,7 +75,7 @@ constexpr short folded(Builder& b, const node& n) {
     case op::minimum: value = p < q ? p : q; break;
     default: return -1;
   }
-  return b.add_constant(n.type, {value, static_cast<long>(value), 0});
+  return b.add_constant(n.type, {value, 0, 0});
 }
 
 }  // namespace detail

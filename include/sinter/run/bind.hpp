@@ -62,27 +62,6 @@ inline std::string dimension_name(int d, std::string_view name) {
   return text;
 }
 
-/// The values of all run-time numbers, or an exception that names what disagrees.
-template <class Table>
-void evaluate_numbers(const Table& table, const bound_argument* arguments, std::int64_t* values) {
-  for (int i = 0; i < table.definitions.size(); ++i) {
-    const number_definition& d = table.definitions[i];
-    switch (d.rule) {
-      case number_rule::input_extent: values[i] = arguments[d.a].extents[d.b]; break;
-      case number_rule::input_stride: values[i] = arguments[d.a].strides[d.b]; break;
-      case number_rule::product: values[i] = evaluate(d.a, table, values) * evaluate(d.b, table, values); break;
-      case number_rule::sum: values[i] = evaluate(d.a, table, values) + evaluate(d.b, table, values); break;
-      case number_rule::quotient: {
-        const std::int64_t a = evaluate(d.a, table, values), b = evaluate(d.b, table, values);
-        if (b == 0 ? a != 0 : a % b != 0)
-          throw shape_error("reshape: " + std::to_string(a) + " elements do not divide evenly by " + std::to_string(b));
-        values[i] = b == 0 ? 0 : a / b;
-        break;
-      }
-    }
-  }
-}
-
 inline void check_pointer(const bound_argument& b, int position, int num_inputs) {
   if (b.by_value) return;
   const auto fail = [&](const char* what) { throw argument_error(argument_name(position, num_inputs) + what); };

@@ -2,110 +2,98 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "sinter/kernels/spell.hpp"
 #include "sinter/run/bind.hpp"
-#include "sinter/run/program.hpp"
+#include "sinter/run/recipe.hpp"
 
 namespace sinter::detail {
 
+inline std::int64_t value_of(const number_source& n, const std::int64_t* values) {
+  return n.position < 0 ? n.constant : values[n.position];
+}
+
+/// The values of a call's run-time numbers. Throws shape_error where an extent does not divide.
+inline void evaluate_numbers(const number_step* steps, int count, const bound_argument* arguments, std::int64_t* values) {
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t a = value_of(steps[i].a, values), b = value_of(steps[i].b, values);
+    switch (steps[i].rule) {
+      case number_rule::input_extent: values[i] = arguments[a].extents[b]; break;
+      case number_rule::input_stride: values[i] = arguments[a].strides[b]; break;
+      case number_rule::product: values[i] = a * b; break;
+      case number_rule::sum: values[i] = a + b; break;
+      case number_rule::quotient:
+        if (b == 0 ? a != 0 : a % b != 0)
+          throw shape_error("reshape: " + std::to_string(a) + " elements do not divide evenly by " + std::to_string(b));
+        values[i] = b == 0 ? 0 : a / b;
+        break;
+    }
+  }
+}
+
 template <class Program>
 struct call {
-  static constexpr int num_inputs = Program::num_inputs, num_arguments = num_inputs + Program::num_outputs;
-  static constexpr int num_numbers = Program::plan.fusion.state.list.numbers.definitions.size();
+  using plan = recipe<Program>;
+  static constexpr int num_inputs = plan::num_inputs, num_arguments = plan::num_arguments;
 
-  bound_argument arguments[num_arguments > 0 ? num_arguments : 1]{};
-  std::int64_t numbers[num_numbers + 1]{};
-  workspace_layout<Program::traced.capacity> workspace{};
-  char* workspace_data = nullptr;
+  bound_argument arguments[num_arguments + 1]{};
+  std::int64_t numbers[plan::num_numbers + 1]{};
+  placed_buffer buffers[plan::num_buffers + 1]{};
+  std::int64_t intermediate_bytes = 0;
+  char* workspace = nullptr;
 
-  std::int64_t value(number n) const { return evaluate(n, Program::plan.fusion.state.list.numbers, numbers); }
+  std::int64_t value(const number_source& n) const { return value_of(n, numbers); }
 
   /// Checks everything that can be wrong with a call. Throws shape_error or argument_error.
   void check() {
-    const auto& g = Program::g;
     for (int i = 0; i < num_arguments; ++i) check_pointer(arguments[i], i, num_inputs);
-    evaluate_numbers(Program::plan.fusion.state.list.numbers, arguments, numbers);
-    for (int i = 0; i < num_arguments; ++i) {
-      const extents& shape = g.shape(i < num_inputs ? g.inputs[i].node : g.outputs[i - num_inputs]);
-      for (int d = 0; d < shape.rank; ++d)
-        if (!arguments[i].by_value && arguments[i].extents[d] != value(shape[d])) extents_disagree(i, d, value(shape[d]));
-    }
-    for (const auto& e : Program::equalities)
-      if (is_known(e.a) && is_known(e.b) && value(e.a) != value(e.b))
-        throw shape_error("two extents that must be equal are " + std::to_string(value(e.a)) + " and " + std::to_string(value(e.b)));
+    evaluate_numbers(plan::steps.data(), plan::num_numbers, arguments, numbers);
+    for (const extent_check& c : plan::checks)
+      if (const bound_argument& b = arguments[c.argument]; !b.by_value && b.extents[c.dimension] != value(c.expected))
+        throw shape_error(argument_name(c.argument, num_inputs) + ", " +
+                          dimension_name(c.dimension, Program::extent_name(c.argument, c.dimension)) + ": expected " +
+                          std::to_string(value(c.expected)) + ", found " + std::to_string(b.extents[c.dimension]));
+    for (const auto& e : plan::equalities)
+      if (value(e[0]) != value(e[1]))
+        throw shape_error("two extents that must be equal are " + std::to_string(value(e[0])) + " and " + std::to_string(value(e[1])));
     for (int out = 0; out < num_arguments; ++out) {
-      if (out < num_inputs && !is_assigned(out)) continue;
-      if (out < num_inputs && !arguments[out].writable) throw argument_error(argument_name(out, num_inputs) + " is assigned to but read-only");
+      const bool assigned = out < num_inputs && plan::assigned[static_cast<std::size_t>(out)];
+      if (out < num_inputs && !assigned) continue;
+      if (assigned && !arguments[out].writable) throw argument_error(argument_name(out, num_inputs) + " is assigned to but read-only");
       for (int other = 0; other < num_arguments; ++other)
         if (other != out && overlap(arguments[out], arguments[other]))
           throw argument_error(argument_name(out, num_inputs) + " overlaps " + argument_name(other, num_inputs) +
                                "; use assign to write into an input");
     }
-    workspace = lay_out(Program::plan, [&](number n) { return value(n); });
-  }
-
-  static bool is_known(number n) { return is_static(n) || Program::plan.fusion.state.list.numbers.find(n) >= 0; }
-  static bool is_assigned(int input) {
-    const auto& g = Program::g;
-    for (int a : g.assigns) {
-      int base = g[a].operands[0];
-      while (is_view(g[base].what) || g[base].what == op::assign) base = g[base].operands[0];
-      if (g[base].attr == input) return true;
+    for (int i = 0; i < plan::num_buffers; ++i) {
+      const buffer_source& b = plan::buffers[static_cast<std::size_t>(i)];
+      buffers[i] = {value(b.numel) * b.item_bytes, b.first, b.last};
     }
-    return false;
-  }
-  [[noreturn]] void extents_disagree(int i, int d, std::int64_t expected) const {
-    std::string text = argument_name(i, num_inputs) + ", " + dimension_name(d, Program::extent_name(i, d)) + ": expected " +
-                       std::to_string(expected) + ", found " + std::to_string(arguments[i].extents[d]);
-    throw shape_error(text);
+    intermediate_bytes = lay_out(buffers, plan::num_buffers);
   }
 
-  /// Memory of a graph node's buffer.
-  void* pointer(int node) const {
-    const auto& g = Program::g;
-    for (int k = 0; k < Program::num_outputs; ++k)
-      if (g.outputs[k] == node) return arguments[num_inputs + k].data;
-    int base = node;
-    while (g[base].what == op::assign || (is_view(g[base].what) && base != node)) base = g[base].operands[0];
-    if (g[base].what == op::input) return arguments[g[base].attr].data;
-    for (int i = 0; i < Program::plan.buffers.size(); ++i)
-      if (Program::plan.buffers[i].node == node) return workspace_data + workspace.offsets[i];
-    return nullptr;
+  void* pointer(const pointer_source& p) const {
+    return p.in_workspace ? workspace + buffers[p.index].offset : arguments[p.index].data;
   }
 
   /// What kernel `Index` receives.
   template <int Index>
   auto kernel_arguments() const {
-    using kernel = typename Program::template kernel<Index>;
-    constexpr auto& k = kernel::value;
-    sinter::arguments<k.buffers.size(), k.scalars.size(), k.sizes.size()> a{};
-    std::int64_t values[k.numbers.definitions.size() + 1];
-    evaluate_numbers(k.numbers, arguments, values);
-    for (int i = 0; i < k.buffers.size(); ++i) a.pointers[i] = pointer(k.buffers[i]);
-    for (int i = 0; i < k.scalars.size(); ++i) {
-      const int s = k.scalars[i];
-      if (s < 0) {
-        a.scalars[i] = arguments[-2 - s].scalar;
-      } else {
-        const scalar_source& source = Program::scalar_values[s];
-        const bool is_size = is_symbolic(source.size);
-        const std::int64_t size = is_size ? evaluate(source.size, k.numbers, values) : 0;
-        a.scalars[i] = is_size ? scalar_value{static_cast<double>(size), size} : scalar_value{source.real, source.integer};
-      }
+    using k = typename plan::template kernel<Index>;
+    sinter::arguments<k::num_pointers, k::num_scalars, k::num_sizes> a{};
+    for (int i = 0; i < k::num_pointers; ++i) a.pointers[i] = pointer(k::pointers[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < k::num_scalars; ++i) {
+      const auto& s = k::scalars[static_cast<std::size_t>(i)];
+      a.scalars[i] = s.argument >= 0 ? arguments[s.argument].scalar : s.literal;
+      if (s.is_size) a.scalars[i] = {static_cast<double>(value(s.size)), value(s.size)};
     }
-    for (int i = 0; i < k.sizes.size(); ++i) a.sizes[i] = evaluate(k.sizes[i], k.numbers, values);
-    a.numel = evaluate(k.space.numel, k.numbers, values);
-    a.rnumel = evaluate(k.space.rnumel, k.numbers, values);
+    for (int i = 0; i < k::num_sizes; ++i) a.sizes[i] = value(k::sizes[static_cast<std::size_t>(i)]);
+    a.numel = value(k::numel);
+    a.rnumel = value(k::rnumel);
     return a;
   }
   template <int Index>
   matmul_extents matmul_shape() const {
-    using kernel = typename Program::template kernel<Index>;
-    constexpr auto& k = kernel::value;
-    std::int64_t values[k.numbers.definitions.size() + 1];
-    evaluate_numbers(k.numbers, arguments, values);
-    return {evaluate(k.batch, k.numbers, values), evaluate(k.rows, k.numbers, values), evaluate(k.columns, k.numbers, values),
-            evaluate(k.inner, k.numbers, values)};
+    using k = typename plan::template kernel<Index>;
+    return {value(k::batch), value(k::rows), value(k::columns), value(k::inner)};
   }
 };
 

@@ -47,22 +47,23 @@ void check_device(const call<Program>& c) {
 template <class Program, int Index>
 void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) {
   using kernel = typename Program::template kernel<Index>;
+  using plan = recipe<Program>;
   constexpr operand_layout left = layout_of(kernel::value, 0, kernel::value.rows);
   constexpr operand_layout right = layout_of(kernel::value, 1, kernel::value.columns);
-  constexpr auto& k = kernel::value;
-  constexpr instruction product = k.code[k.sections[2].first + 1];
-  std::int64_t values[k.numbers.definitions.size() + 1];
-  evaluate_numbers(k.numbers, c.arguments, values);
-  const auto value = [&](number n) { return evaluate(n, k.numbers, values); };
-  const auto data = [&](const operand_layout& l) {
-    return static_cast<const char*>(c.pointer(k.buffers[l.slot])) + value(l.offset) * item_size(product.type);
+  constexpr instruction product = kernel::value.code[kernel::value.sections[2].first + 1];
+  constexpr const auto& pointers = plan::template kernel<Index>::pointers;
+  constexpr number_source strides[] = {plan::source(left.offset), plan::source(left.outer),  plan::source(left.inner),
+                                       plan::source(left.batch),  plan::source(right.offset), plan::source(right.outer),
+                                       plan::source(right.inner), plan::source(right.batch)};
+  const auto data = [&](short slot, const number_source& offset) {
+    return static_cast<char*>(c.pointer(pointers[static_cast<std::size_t>(slot)])) + c.value(offset) * item_size(product.type);
   };
   foreign_matmul m{};
   m.extents = c.template matmul_shape<Index>();
   m.type = product.type;
-  m.a = data(left), m.b = data(right), m.out = c.pointer(k.buffers[product.buffer]);
-  m.a_row = value(left.outer), m.a_col = value(left.inner), m.a_batch = value(left.batch);
-  m.b_row = value(right.inner), m.b_col = value(right.outer), m.b_batch = value(right.batch);
+  m.a = data(left.slot, strides[0]), m.b = data(right.slot, strides[4]), m.out = data(product.buffer, {});
+  m.a_row = c.value(strides[1]), m.a_col = c.value(strides[2]), m.a_batch = c.value(strides[3]);
+  m.b_row = c.value(strides[6]), m.b_col = c.value(strides[5]), m.b_batch = c.value(strides[7]);
   m.out_row = m.extents.n, m.out_batch = m.extents.m * m.extents.n;
   cuda::foreign_matmul(m, nullptr, 0, stream, name);
 }
@@ -100,17 +101,17 @@ struct runner<cuda_executor> {
   template <class Program, int... Index>
   static void run(call<Program>& c, const cuda_executor& e, std::integer_sequence<int, Index...>) {
     check_device(c);
-    const std::int64_t scratch = scratch_bytes<Program, Index...>([&](number n) { return evaluate(n, Program::plan.fusion.state.list.numbers, c.numbers); });
-    const std::int64_t bytes = c.workspace.bytes + scratch;
+    const std::int64_t scratch = scratch_bytes<Program, Index...>([&](const number_source& n) { return c.value(n); });
+    const std::int64_t bytes = c.intermediate_bytes + scratch;
     if (e.workspace != nullptr && e.workspace_bytes < bytes)
       throw argument_error("the executor's workspace has " + std::to_string(e.workspace_bytes) + " bytes, this call needs " +
                            std::to_string(bytes));
     void* memory = e.workspace;
     const bool own = bytes > 0 && memory == nullptr;
     if (own) cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), e.stream), "cudaMallocAsync", "fuse");
-    c.workspace_data = static_cast<char*>(memory);
+    c.workspace = static_cast<char*>(memory);
     try {
-      (launch_kernel<Program, Index>(c, c.workspace_data + c.workspace.bytes, e.stream), ...);
+      (launch_kernel<Program, Index>(c, c.workspace + c.intermediate_bytes, e.stream), ...);
     } catch (...) {
       if (own) (void)cudaFreeAsync(memory, e.stream);
       throw;

@@ -142,7 +142,16 @@ class fused {
 
   template <int... I, class Value>
   static constexpr std::int64_t workspace_of(std::integer_sequence<int, I...>, const Value& value) {
-    return detail::lay_out(program::plan, value).bytes + detail::scratch_bytes<program, I...>(value);
+    using plan = detail::recipe<program>;
+    detail::placed_buffer buffers[plan::num_buffers + 1]{};
+    for (int i = 0; i < plan::num_buffers; ++i) {
+      const detail::buffer_source& b = plan::buffers[static_cast<std::size_t>(i)];
+      buffers[i] = {value(numel(program::g.shape(program::plan.buffers[i].node))) * b.item_bytes, b.first, b.last};
+    }
+    const auto of_source = [&](const detail::number_source& n) {
+      return n.position < 0 ? n.constant : value(plan::table.definitions[n.position].value);
+    };
+    return detail::lay_out(buffers, plan::num_buffers) + detail::scratch_bytes<program, I...>(of_source);
   }
 
   template <int... I>
@@ -152,16 +161,68 @@ class fused {
   static constexpr auto kernels() { return make_kernels(std::make_integer_sequence<int, program::num_kernels>{}); }
 };
 
+/// What fuse returns once the compiler has said why there is no plan: it has the members of `fused` and does nothing, so
+/// that one mistake is one error.
+struct refused {
+  static constexpr int kernel_count() { return 0; }
+  static constexpr kernel_info kernel(int) { return {kernel_kind::pointwise, {}}; }
+  static constexpr std::int64_t bytes_read(...) { return 0; }
+  static constexpr std::int64_t bytes_written(...) { return 0; }
+  static constexpr std::int64_t numel_accessed(...) { return 0; }
+  static constexpr std::int64_t workspace_bytes(...) { return 0; }
+  static constexpr fixed_vector<fusion_entry, 0> fusion_log() { return {}; }
+  static constexpr refusal why_not_fused(std::string_view, std::string_view) { return refusal::unknown_label; }
+  template <class Executor, class... A>
+  void operator()(const Executor&, A&&...) const {}
+};
+
+namespace detail {
+
+/// Can fn be called with expressions for these tensor types?
+template <class Fn, class... T>
+constexpr bool takes_arguments() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::is_invocable_v<Fn, expr<T::type, argument_extents<T, static_cast<int>(I)>::shape>...>;
+  }(std::index_sequence_for<T...>{});
+}
+
+template <options Options, class Fn, class... T>
+constexpr auto checked_fuse() {
+  constexpr bool is_stateless = std::is_empty_v<Fn> && std::is_default_constructible_v<Fn>;
+  static_assert(is_stateless, "fuse(fn): the function has captures or state; pass run-time values as value<T> or tensor arguments");
+  constexpr bool are_tensors = ((is_tensor<T> || is_value<T>) && ...);
+  static_assert(are_tensors, "fuse<T...>(fn): a T is not a tensor, strided_tensor or value type; give the type of each argument");
+  if constexpr (is_stateless && are_tensors) {
+    constexpr bool fits = takes_arguments<Fn, T...>();
+    static_assert(fits, "fuse<T...>(fn): fn cannot be called with one expression per T; check the number of types");
+    if constexpr (fits) {
+      constexpr const extent_map& first = unified_extents<Fn, T...>;
+      static_assert(!first.assigned_to_value, "assign(target, value): the target is neither an input nor a view of one; return the value as a result");
+      static_assert(!first.overflowed, "fuse(fn): the function has more than 1024 nodes; split it into several fused functions");
+      if constexpr (!first.refused && !first.assigned_to_value && !first.overflowed)
+        return fused<Options, Fn, T...>{};
+      else
+        return sinter::refused{};
+    } else {
+      return sinter::refused{};
+    }
+  } else {
+    return sinter::refused{};
+  }
+}
+
+}  // namespace detail
+
 /// Schedules `fn` (a function of expressions without captures) for arguments of types T... with the preset `standard`.
 /// fn returns an expression, a std::tuple of them, or what assign returns. The result is a constant; see fused.
 template <class... T, class Fn>
-constexpr fused<standard, Fn, T...> fuse(Fn) {
-  return {};
+constexpr auto fuse(Fn) {
+  return detail::checked_fuse<standard, Fn, T...>();
 }
 /// The same with a preset (`eager`, `standard`, `max_autotune`, `max_fusion`) or options of one's own.
 template <options Options, class... T, class Fn>
-constexpr fused<Options, Fn, T...> fuse(Fn) {
-  return {};
+constexpr auto fuse(Fn) {
+  return detail::checked_fuse<Options, Fn, T...>();
 }
 
 }  // namespace sinter

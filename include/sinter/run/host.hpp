@@ -30,10 +30,10 @@ void run_kernel(const call<Program>& c, const host_executor& executor) {
 template <class Program, int... Index>
 void run(call<Program>& c, const host_executor& executor, std::integer_sequence<int, Index...>) {
   std::unique_ptr<char[]> workspace;
-  if (c.workspace.bytes > 0) {
-    workspace.reset(new char[static_cast<std::size_t>(c.workspace.bytes + workspace_alignment)]);
+  if (c.intermediate_bytes > 0) {
+    workspace.reset(new char[static_cast<std::size_t>(c.intermediate_bytes + workspace_alignment)]);
     const auto address = reinterpret_cast<std::uintptr_t>(workspace.get());
-    c.workspace_data = workspace.get() + (workspace_alignment - static_cast<std::int64_t>(address % workspace_alignment));
+    c.workspace = workspace.get() + (workspace_alignment - static_cast<std::int64_t>(address % workspace_alignment));
   }
   (run_kernel<Program, Index>(c, executor), ...);
 }

@@ -19,6 +19,7 @@ namespace sinter::detail {
 /// Replacements of run-time extents that a first tracing found to be one extent.
 struct extent_map {
   fixed_vector<trace::equality, 64> entries{};  ///< a becomes b
+  bool refused = false, assigned_to_value = false, overflowed = false;  ///< what that tracing says of the function
 
   constexpr number operator()(number n) const {
     for (const auto& e : entries)
@@ -87,7 +88,12 @@ struct tracer {
   static constexpr trace run(std::index_sequence<I...>) {
     trace t{};
     const short ids[] = {add_input<static_cast<int>(I), T>(t)..., 0};
-    add_outputs(t, Fn{}(expr<T::type, shape<static_cast<int>(I), T>>(&t, ids[I])...));
+    using result = std::invoke_result_t<Fn, expr<T::type, shape<static_cast<int>(I), T>>...>;
+    static_assert(is_result<result>, "fuse(fn): fn returns something else than an expression, a std::tuple of them, or what assign returns");
+    if constexpr (is_result<result>)
+      add_outputs(t, Fn{}(expr<T::type, shape<static_cast<int>(I), T>>(&t, ids[I])...));
+    else
+      t.refused = true;
     return t;
   }
   static constexpr trace run() { return run(std::index_sequence_for<T...>{}); }
@@ -100,6 +106,8 @@ template <class Fn, class... T>
 constexpr extent_map unify_extents() {
   extent_map map{};
   const trace t = tracer<no_extent_map, Fn, T...>::run();
+  map.refused = t.refused, map.assigned_to_value = t.assigned_to_value;
+  map.overflowed = t.overflowed() || t.equalities.overflowed || t.versions.overflowed;
   const auto is_argument_extent = [&](number n) {
     const int i = t.numbers.find(n);
     return i >= 0 && t.numbers.definitions[i].rule == number_rule::input_extent;
@@ -116,6 +124,9 @@ constexpr extent_map unify_extents() {
   }
   return map;
 }
+
+template <class Fn, class... T>
+inline constexpr extent_map unified_extents = unify_extents<Fn, T...>();
 
 /// The smallest graph size that holds a trace.
 constexpr int tier_of(const trace& t) {
@@ -134,12 +145,7 @@ struct trace_facts {
 
 template <options Options, class Fn, class... T>
 struct program {
-  static_assert(std::is_empty_v<Fn> && std::is_default_constructible_v<Fn>,
-                "fuse(fn): the function has captures or state; pass run-time values as value<T> or tensor arguments");
-  static_assert(((is_tensor<T> || is_value<T>) && ...), "fuse<T...>(fn): each T must be a tensor, strided_tensor or value type");
-
-  static constexpr extent_map map = unify_extents<Fn, T...>();
-  using trace_run = tracer<map, Fn, T...>;
+  using trace_run = tracer<unified_extents<Fn, T...>, Fn, T...>;
   static constexpr trace_facts traced = [] {
     const trace t = trace_run::run();
     return trace_facts{tier_of(t), t.overflowed() || t.equalities.overflowed || t.versions.overflowed};
@@ -161,8 +167,7 @@ struct program {
 
   static constexpr int num_kernels = plan.kernels.size();
 
-  /// Values of run-time scalars, and extents that only the call can compare.
-  static constexpr auto& scalar_values = g.scalars;
+  /// Run-time extents that only the call can compare.
   static constexpr auto equalities = [] {
     fixed_vector<trace::equality, 64> left{};
     const trace t = trace_run::run();
@@ -236,13 +241,8 @@ struct program {
     const auto& s = plan.fusion.state;
     if (a < 0 || b < 0) return refusal::unknown_label;
     if (s.group_of[a] == s.group_of[b]) return refusal::none;
-    refusal last = refusal::no_shared_data;
-    for (const fusion_verdict& v : plan.fusion.log) {
-      const int x = s.group_of[v.first], y = s.group_of[v.second];
-      const bool same_pair = (x == s.group_of[a] && y == s.group_of[b]) || (x == s.group_of[b] && y == s.group_of[a]);
-      if (same_pair && v.reason != refusal::none) last = v.reason;
-    }
-    return last;
+    const fusion_verdict* last = last_verdict(plan.fusion, s.group_of[a], s.group_of[b]);
+    return last == nullptr ? refusal::no_shared_data : last->reason;
   }
 
   template <int Index>

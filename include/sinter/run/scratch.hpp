@@ -8,14 +8,14 @@
 
 namespace sinter::detail {
 
-/// `value` maps numbers to their values.
+/// `value` maps number sources to values.
 template <class Program, int Index, class Value>
 constexpr std::int64_t kernel_scratch_bytes(const Value& value) {
   using kernel = typename Program::template kernel<Index>;
   if constexpr (Program::plan.kernels[Index].kind == kernel_kind::reduction ||
                 Program::plan.kernels[Index].kind == kernel_kind::persistent_reduction) {
     using body = typename kernel_bodies<kernel>::main;
-    return round_up(reduction_workspace_bytes<body, kernel::planned.walk>(value(kernel::value.space.numel), value(kernel::value.space.rnumel)),
+    return round_up(reduction_workspace_bytes<body, kernel::planned.walk>(value(recipe<Program>::template kernel<Index>::numel), value(recipe<Program>::template kernel<Index>::rnumel)),
                     workspace_alignment);
   } else {
     return 0;

@@ -24,6 +24,18 @@ struct fusion_result {
   int rounds = 0;
 };
 
+/// Why two groups of the finished plan are not one: the newest refusal among their members, or null if none was asked.
+template <int Capacity>
+constexpr const fusion_verdict* last_verdict(const fusion_result<Capacity>& r, int a, int b) {
+  const fusion_verdict* last = nullptr;
+  for (const fusion_verdict& v : r.log) {
+    const int x = r.state.group_of[v.first], y = r.state.group_of[v.second];
+    const bool same_pair = (x == a && y == b) || (x == b && y == a);
+    if (same_pair && v.reason != refusal::none && (last == nullptr || v.round >= last->round)) last = &v;
+  }
+  return last;
+}
+
 struct candidate {
   short a = -1, b = -1;
   fusion_score key{};

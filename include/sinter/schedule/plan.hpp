@@ -104,40 +104,34 @@ constexpr plan<Capacity> make_plan(const fusion_result<Capacity>& fusion) {
   return p;
 }
 
-/// Offsets of the intermediate buffers in the workspace, first fit in order of production; buffers whose lives do not
-/// overlap share memory.
-template <int Capacity>
-struct workspace_layout {
-  std::int64_t offsets[Capacity]{};
-  std::int64_t bytes = 0;
-};
 inline constexpr std::int64_t workspace_alignment = 256;  // cudaMalloc's, and enough for every vector load
 
-/// `value` maps a number of the plan to its value in bytes' terms: static, or known at the call.
-template <int Capacity, class Value>
-constexpr workspace_layout<Capacity> lay_out(const plan<Capacity>& p, Value value) {
-  workspace_layout<Capacity> w{};
-  const auto& g = *p.fusion.state.g;
-  std::int64_t sizes[Capacity]{};
-  for (int i = 0; i < p.buffers.size(); ++i) {
-    std::int64_t n = item_size(g[p.buffers[i].node].type);
-    const extents& shape = g.shape(p.buffers[i].node);
-    for (int d = 0; d < shape.rank; ++d) n *= value(shape[d]);
-    sizes[i] = (n + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
-    bool moved = true;
-    std::int64_t at = 0;
-    while (moved) {
+/// An intermediate buffer to be placed, and where it went.
+struct placed_buffer {
+  std::int64_t bytes = 0;
+  short first = 0, last = 0;
+  std::int64_t offset = 0;
+};
+
+/// Places `count` buffers, first fit in order of production; buffers whose lives do not overlap share memory. Returns the
+/// bytes of the whole workspace. The same function at compile time and, with run-time extents, at the call.
+constexpr std::int64_t lay_out(placed_buffer* buffers, int count) {
+  std::int64_t total = 0;
+  for (int i = 0; i < count; ++i) {
+    placed_buffer& b = buffers[i];
+    b.bytes = (b.bytes + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+    for (bool moved = true; moved;) {
       moved = false;
       for (int j = 0; j < i; ++j) {
-        const bool lives_meet = p.buffers[j].first <= p.buffers[i].last && p.buffers[i].first <= p.buffers[j].last;
-        const bool overlap = at < w.offsets[j] + sizes[j] && w.offsets[j] < at + sizes[i];
-        if (lives_meet && overlap) at = w.offsets[j] + sizes[j], moved = true;
+        const placed_buffer& other = buffers[j];
+        const bool lives_meet = other.first <= b.last && b.first <= other.last;
+        const bool overlap = b.offset < other.offset + other.bytes && other.offset < b.offset + b.bytes;
+        if (lives_meet && overlap) b.offset = other.offset + other.bytes, moved = true;
       }
     }
-    w.offsets[i] = at;
-    if (at + sizes[i] > w.bytes) w.bytes = at + sizes[i];
+    if (b.offset + b.bytes > total) total = b.offset + b.bytes;
   }
-  return w;
+  return total;
 }
 
 /// Names as Inductor's: <kind>_fused_<user-level ops, sorted, once each>_<index>.

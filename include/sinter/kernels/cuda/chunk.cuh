@@ -206,9 +206,7 @@ struct chunk<body<S...>, Width, Along> {
       std::int64_t index = static_cast<std::int64_t>(lane<Index>(v, e));
       if (index < 0) index += bound;
       std::int64_t moved = start + coef * index;
-      if constexpr (statement_facts<gather_load<Slot, T, At, Index, Coef, Bound, Mask>>::info.reads_r && Along == loop_var::r ||
-                    statement_facts<gather_load<Slot, T, At, Index, Coef, Bound, Mask>>::info.reads_x && Along == loop_var::x)
-        moved += distance<I>(e, at);
+      if constexpr (lane_facts<body_type, Width, Along>::reads(body_facts<body_type>::facts.info[I])) moved += distance<I>(e, at);
       values_of<I>(v)[e] = widen<T>(wanted ? p[moved] : T{});
     }
   }

@@ -274,26 +274,24 @@ template <class Op, class T, class Result, int A, int B, int C>
 struct run_statement<compute<Op, T, Result, A, B, C>> {
   template <int I, class Frame, class Args>
   static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
-    auto& out = lanes_of<I>(f);
     using lanes = lane_facts<typename Frame::body_type, typename Frame::tiling>;
-    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float>) {
-      constexpr int own = lanes::facts.lanes[I], divisors = lanes::facts.lanes[B];
-      if constexpr (own >= 4 * divisors) {
+    using R = compute_t<Result>;
+    constexpr int own = lanes::facts.lanes[I], divisors = lanes::facts.lanes[B >= 0 ? B : I];
+    auto& out = lanes_of<I>(f);
+    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float> && own >= 4 * divisors) {
 #pragma unroll
-        for (int d = 0; d < divisors; ++d) {
-          const reciprocal_divisor by(lanes_of<B>(f)[d]);
+      for (int d = 0; d < divisors; ++d) {
+        const reciprocal_divisor by(lanes_of<B>(f)[d]);
 #pragma unroll
-          for (int l = d; l < own; l += divisors) out[l] = static_cast<compute_t<Result>>(by.divide(lane_of<A>(f, l)));
-        }
-        return;
+        for (int l = d; l < own; l += divisors) out[l] = static_cast<R>(by.divide(lane_of<A>(f, l)));
       }
-    }
+    } else {
 #pragma unroll
-    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) {
-      using R = compute_t<Result>;
-      if constexpr (C >= 0) out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l), lane_of<C>(f, l)));
-      else if constexpr (B >= 0) out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l)));
-      else out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l)));
+      for (int l = 0; l < own; ++l) {
+        if constexpr (C >= 0) out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l), lane_of<C>(f, l)));
+        else if constexpr (B >= 0) out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l)));
+        else out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l)));
+      }
     }
   }
 };

@@ -36,15 +36,17 @@ struct operand_stream {
   static_assert(chunks * Threads == layout::lines * layout::chunks, "matmul tile: all threads load alike");
   using walk = chunk<Body, width, along>;
 
-  std::int64_t first_x, extent;                                 // x of the tile's first position; positions that exist
-  std::int64_t offsets[chunks][num_memory > 0 ? num_memory : 1];  // x's share of every offset: constant over k
+  std::int64_t first_x;  // x of the tile's first position
+  int extent;            // the tile's positions that exist
+  // The share of every offset that k does not move: x's, and where r is linear, that of the place in the tile.
+  std::int64_t offsets[chunks][num_memory > 0 ? num_memory : 1];
   typename walk::fetched raw[chunks];
 
   /// Turns to the tile whose first position is i of `positions`, in this batch.
   template <class Args>
   __device__ __forceinline__ void begin(const Args& args, std::int64_t batch, std::int64_t i, std::int64_t positions) {
     first_x = batch * positions + i;
-    extent = positions - i;
+    extent = positions - i < Extent ? static_cast<int>(positions - i) : Extent;
 #pragma unroll
     for (int c = 0; c < chunks; ++c) hoist(args, c, Body{});
   }
@@ -92,7 +94,7 @@ struct operand_stream {
       for (int c = 0; c < chunks; ++c) {
         const auto at = chunk_place<Args>(c, args, accesses, k, k_extent);
         typename walk::values v;
-        read_rows(v, rows, along == loop_var::r ? line(c) : chunk_in_line(c) * width, at.valid, facts_indices{});
+        read_rows(v, rows, local_x(c), at.valid, facts_indices{});
         walk::template evaluate<typename facts::on_tile>(v, raw[c], at, 0);
         element values[width];
 #pragma unroll
@@ -111,7 +113,7 @@ struct operand_stream {
         element value{};
         if (at.valid > 0) {
           typename single::values v;
-          read_rows(v, rows, along == loop_var::r ? line(c) : chunk_in_line(c) * width + e, 1, facts_indices{});
+          read_rows(v, rows, local_x(c) + (along == loop_var::x ? e : 0), 1, facts_indices{});
           single::template fetch_and_evaluate<typename facts::on_tile>(v, at);
           value = layout::convert(lane<Body::size - 1>(v, 0));
         }
@@ -130,16 +132,19 @@ struct operand_stream {
     return (static_cast<int>(threadIdx.x) + c * Threads) % layout::chunks;
   }
 
+  // Where chunk c begins in the tile.
+  static __device__ __forceinline__ int local_x(int c) { return along == loop_var::r ? line(c) : chunk_in_line(c) * width; }
+  static __device__ __forceinline__ int local_r(int c) { return along == loop_var::r ? chunk_in_line(c) * width : line(c); }
+
   struct chunk_position {
     std::int64_t x, r;
     int valid;
   };
   __device__ __forceinline__ chunk_position position(int c, std::int64_t k, std::int64_t k_extent) const {
-    const int i = along == loop_var::r ? line(c) : chunk_in_line(c) * width;
-    const std::int64_t r = k + (along == loop_var::r ? chunk_in_line(c) * width : line(c));
-    const std::int64_t left = along == loop_var::r ? k_extent - r : extent - i;
-    const bool exists = along == loop_var::r ? i < extent : r < k_extent;
-    return {first_x + i, r, !exists || left <= 0 ? 0 : left < width ? static_cast<int>(left) : width};
+    const int depth = k_extent - k < layout::depth ? static_cast<int>(k_extent - k) : layout::depth;
+    const int left = along == loop_var::r ? depth - local_r(c) : extent - local_x(c);
+    const bool exists = along == loop_var::r ? local_x(c) < extent : local_r(c) < depth;
+    return {first_x + local_x(c), k + local_r(c), !exists || left <= 0 ? 0 : left < width ? left : width};
   }
 
   /// A place whose offsets are half known.
@@ -149,10 +154,11 @@ struct operand_stream {
     const chunk_access* accesses;
     std::int64_t x, r;
     int valid;
-    const std::int64_t* x_parts;
+    std::int64_t k;  // where the tile begins
+    const std::int64_t* hoisted;
     template <int Memory, class At>
     __device__ __forceinline__ std::int64_t offset() const {
-      return x_parts[Memory] + offset_of<At>::template part<loop_var::r>(r, args.sizes);
+      return hoisted[Memory] + offset_of<At>::template part<loop_var::r>(offset_of<At>::is_linear_in_r ? k : r, args.sizes);
     }
   };
   template <class Args>
@@ -160,7 +166,7 @@ struct operand_stream {
                                                              const operand_accesses<Body>& accesses, std::int64_t k,
                                                              std::int64_t k_extent) const {
     const chunk_position p = position(c, k, k_extent);
-    return {args, accesses.tile.at, p.x, p.r, p.valid, offsets[c]};
+    return {args, accesses.tile.at, p.x, p.r, p.valid, k, offsets[c]};
   }
 
   template <class S>
@@ -175,14 +181,17 @@ struct operand_stream {
   };
   template <class Args, class... S>
   __device__ __forceinline__ void hoist(const Args& args, int c, body<S...>) {
-    [[maybe_unused]] const std::int64_t x = first_x + (along == loop_var::r ? line(c) : chunk_in_line(c) * width);
     [[maybe_unused]] int n = 0;
-    (hoist_one<S>(args, c, x, n), ...);
+    (hoist_one<S>(args, c, n), ...);
   }
   template <class S, class Args>
-  __device__ __forceinline__ void hoist_one(const Args& args, int c, std::int64_t x, int& n) {
-    if constexpr (statement_detail::memory_of<S>::touches)
-      offsets[c][n++] = offset_of<typename index_of<S>::type>::template part<loop_var::x>(x, args.sizes);
+  __device__ __forceinline__ void hoist_one(const Args& args, int c, int& n) {
+    if constexpr (statement_detail::memory_of<S>::touches) {
+      using at = offset_of<typename index_of<S>::type>;
+      offsets[c][n] = at::template part<loop_var::x>(first_x + local_x(c), args.sizes);
+      if constexpr (at::is_linear_in_r) offsets[c][n] += at::template part<loop_var::r>(local_r(c), args.sizes);
+      ++n;
+    }
   }
 
   template <class Args, int Slot, class T, class At>
@@ -192,7 +201,8 @@ struct operand_stream {
 #pragma unroll
     for (int c = 0; c < chunks; ++c) {
       const chunk_position p = position(c, k, k_extent);
-      const std::int64_t offset = offsets[c][0] + offset_of<At>::template part<loop_var::r>(p.r, args.sizes);
+      const std::int64_t offset =
+          offsets[c][0] + offset_of<At>::template part<loop_var::r>(offset_of<At>::is_linear_in_r ? k : p.r, args.sizes);
       copy_async(tile + layout::index(line(c), chunk_in_line(c)), base + (p.valid > 0 ? offset : 0),
                  p.valid * static_cast<int>(sizeof(T)));
     }

@@ -22,6 +22,7 @@ struct simt_layout {
   using element = simt_accumulator<T>;
   static constexpr loop_var along = Along;
   static constexpr int width = 16 / static_cast<int>(sizeof(element));
+  static constexpr int depth = K;
   static constexpr int lines = Along == loop_var::r ? Extent : K;
   static constexpr int chunks = (Along == loop_var::r ? K : Extent) / width;
   static constexpr int stride = Extent + width;  // keeps 16-byte alignment, moves lines to other banks

@@ -18,7 +18,7 @@ template <class T, int Extent, int K, loop_var Along>
 struct tensor_layout {
   using element = T;
   static constexpr loop_var along = Along;
-  static constexpr int width = 8;
+  static constexpr int width = 8, depth = K;
   static constexpr int lines = Along == loop_var::r ? Extent : K;
   static constexpr int chunks = (Along == loop_var::r ? K : Extent) / width;
   static constexpr int bytes = lines * chunks * width * static_cast<int>(sizeof(T));

@@ -58,6 +58,12 @@ struct offset_of<at<Offset, Terms...>> {
     return part<loop_var::x>(x, sizes) + part<loop_var::r>(r, sizes);
   }
 
+  /// Whether r's share of r + k is the sum of its shares of r and of k.
+  static constexpr bool is_linear_in_r =
+      ((sinter::detail::term_facts<Terms>::variable != loop_var::r ||
+        (sinter::detail::term_facts<Terms>::div == 1 && sinter::detail::term_facts<Terms>::mod == 0)) &&
+       ... && true);
+
  private:
   template <loop_var V, class Term, class Sizes>
   static __device__ __forceinline__ std::int64_t share([[maybe_unused]] std::int64_t i, [[maybe_unused]] const Sizes& sizes) {

@@ -9,8 +9,8 @@
 
 namespace sinter::cpu::detail {
 
-/// g++ at -O2 vectorises only loops of a constant trip count, and wants to be told that lanes do not alias; clang
-/// unrolls such loops instead, but checks for overlap by itself.
+/// f(i) for every lane; no lane may use what another one writes. g++ at -O2 vectorises only loops of a constant trip
+/// count, and wants to be told that lanes are independent; clang unrolls such loops instead, but checks by itself.
 template <class F>
 [[gnu::always_inline]] inline void for_lanes(int count, F f) {
   int i = 0;
@@ -115,8 +115,8 @@ template <class T, class Step, class Value>
 
 /// How many of the lanes are true.
 inline int count_true(const bool* lanes, int count) {
-  int total = 0;
-  for_lanes(count, [&](int i) { total += lanes[i]; });
+  int total = 0;  // not by for_lanes: its lanes must not depend on each other
+  for (int i = 0; i < count; ++i) total += lanes[i];
   return total;
 }
 

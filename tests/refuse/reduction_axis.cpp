@@ -1,0 +1,9 @@
+// A reduction over an axis that does not exist.
+// error: sum(x, axis<...>): an axis is out of range
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+
+using A = si::tensor<float, 4, 64>;
+constexpr auto f = si::fuse<A>([](auto a) { return si::sum(a, si::axis<2>); });
+static_assert(f.kernel_count() == 1);

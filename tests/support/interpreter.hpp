@@ -1,0 +1,59 @@
+// The reference: evaluates a graph node by node in double (integers and bool exactly in 64 bits), without fusion,
+// without views, slowly and obviously. Element types are rounded only where the contract says so: inputs, results,
+// assigned inputs and `cast`. The meaning of one op on one element is the op table's; everything else is its own.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sinter/graph/graph.hpp"
+
+namespace reference {
+
+/// One element: `real` of floating types, `whole` of integers and bool.
+struct cell {
+  double real = 0;
+  std::int64_t whole = 0;
+};
+
+struct array {
+  sinter::dtype type = sinter::dtype::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<cell> cells;
+};
+
+/// A graph of any capacity.
+struct program {
+  std::vector<sinter::node> nodes;
+  std::vector<sinter::extents> lists;
+  std::vector<sinter::scalar_source> scalars;
+  std::vector<sinter::input_info> inputs;
+  std::vector<short> outputs, assigns;
+  std::vector<sinter::number_definition> numbers;
+};
+
+template <int Capacity>
+program make_program(const sinter::graph<Capacity>& g) {
+  const auto list = [](const auto& from) { return std::vector(from.begin(), from.end()); };
+  return {list(g.nodes),   list(g.lists),   list(g.scalars),           list(g.inputs),
+          list(g.outputs), list(g.assigns), list(g.numbers.definitions)};
+}
+
+std::int64_t count(const std::vector<std::int64_t>& shape);
+
+/// The results. `inputs` hold the arguments in order, and afterwards what assignments made of them.
+std::vector<array> evaluate(const program& p, std::vector<array>& inputs);
+
+/// Elements in memory.
+cell decode(sinter::dtype type, const void* element);
+void encode(sinter::dtype type, const cell& value, void* element);
+
+/// The coarsest floating type in which a value of the program may lie in memory between kernels, or its result's.
+sinter::dtype coarsest(const program& p, int output);
+
+/// Empty if `found` is `expected` within the tolerance of `precision`; else where it is not.
+std::string difference(const array& expected, const array& found, sinter::dtype precision);
+
+}  // namespace reference
