@@ -1,6 +1,7 @@
-# cmake -DROOT=folder -P reference.cmake: the reference pages say what the headers say. In docs/reference.md the tables of
-# ops are the op table's rows, every public function has its place, and every sentence of an error (a line "> ...") is one
-# a header can print; docs/scheduler.md has all refusals with their sentences, and all options with their defaults.
+# cmake -DROOT=folder -P reference.cmake: the reference pages say what the headers say. In docs/reference.md the tables
+# of ops are the op table's rows, every public function has its place, and every sentence of an error (a line that
+# begins with "> ") is one that a header has; docs/scheduler.md has all refusals with their sentences, and all options
+# with their defaults.
 cmake_minimum_required(VERSION 3.25)
 set(sinter ${ROOT}/include/sinter)
 set(wrong "")
@@ -73,7 +74,8 @@ foreach(header IN LISTS headers)
   read_plain(text ${header})
   string(REGEX REPLACE "}  // namespace detail" "@" text "${text}")
   string(REGEX REPLACE "namespace detail {[^@]*@" "" text "${text}")
-  string(REGEX MATCHALL "\n(inline |constexpr |auto |std::string |expr<[^>]*> |fused<[^>]*> |assigned )+[a-z_0-9]+\\(" found "${text}")
+  set(returns "inline |constexpr |auto |std::string |expr<[^>]*> |fused<[^>]*> |assigned ")
+  string(REGEX MATCHALL "\n(${returns})+[a-z_0-9]+\\(" found "${text}")
   foreach(function IN LISTS found)
     string(REGEX REPLACE ".* ([a-z_0-9]+)\\($" "\\1" function "${function}")
     if(NOT reference MATCHES "`${function}[`(<]")
@@ -135,4 +137,5 @@ if(wrong)
   list(JOIN wrong "\n" wrong)
   message(FATAL_ERROR "The reference is not what the headers say.\n${wrong}")
 endif()
-message(STATUS "${num_ops} ops, ${num_functions} functions, ${num_sentences} sentences and ${num_refusals} refusals are in the reference.")
+message(STATUS "The reference has ${num_ops} ops, ${num_functions} functions, ${num_sentences} sentences of errors and "
+               "${num_refusals} refusals.")

@@ -25,7 +25,7 @@ template <std::size_t N>
 constexpr named_extent make_named_extent(const fixed_string<N>& name, long hint) {
   static_assert(N <= 32, "dim<name>: the name is longer than 31 characters; choose a shorter one");
   named_extent e{{}, hint};
-  for (std::size_t i = 0; i < N; ++i) e.name[i] = name.text[i];
+  for (std::size_t i = 0; i < N && i < 32; ++i) e.name[i] = name.text[i];
   return e;
 }
 }  // namespace detail

@@ -56,7 +56,7 @@ constexpr auto raw_pointer(P p) {
 /// (whose size then determines a single run-time extent). The data must outlive the call.
 template <class T, auto... Extents>
 class tensor {
-  static_assert(sizeof...(Extents) <= max_rank, "tensor<T, extents...>: more than eight dimensions");
+  static_assert(sizeof...(Extents) <= max_rank, "tensor<T, extents...>: there are more than eight dimensions; merge some");
   static_assert(((detail::static_size(Extents) >= dyn) && ...),
                 "tensor<T, extents...>: an extent is negative; use dyn for one known at run time");
 
@@ -71,8 +71,8 @@ class tensor {
   template <class P, std::integral... Sizes>
     requires(std::is_pointer_v<P> || std::is_same_v<P, std::nullptr_t>)
   constexpr tensor(P data, Sizes... dynamic_extents) : data_(data), writable_(!is_const_pointer<P>()) {
-    static_assert(sizeof...(Sizes) == num_dynamic, "tensor(data, extents...): give exactly the extents that are dyn or named, in order");
-    static_assert(accepts<P>(), "tensor(data, extents...): the pointer's element type is not the tensor's");
+    static_assert(sizeof...(Sizes) == num_dynamic, "tensor(data, extents...): the number of extents is wrong; give exactly those that are dyn or named, in order");
+    static_assert(accepts<P>(), "tensor(data, extents...): the pointer's element type is not the tensor's; cast the data or change the tensor");
     [[maybe_unused]] const std::int64_t given[] = {static_cast<std::int64_t>(dynamic_extents)..., 0};
     [[maybe_unused]] int next = 0, d = 0;
     ((extents_[d++] = detail::static_size(Extents) == dyn ? given[next++] : detail::static_size(Extents)), ...);
@@ -80,7 +80,7 @@ class tensor {
   }
   template <detail::mdspan_like M>
   constexpr tensor(const M& view) : tensor() {
-    static_assert(M::rank() == rank, "tensor(view): the ranks differ");
+    static_assert(M::rank() == rank, "tensor(view): the ranks differ; slice the view or change the tensor");
     data_ = view.data_handle();
     writable_ = !is_const_pointer<decltype(view.data_handle())>();
     for (int d = 0; d < rank; ++d) {
@@ -164,7 +164,7 @@ class strided_tensor : public tensor<T, Extents...> {
   template <class P>
   constexpr strided_tensor(P data, const std::int64_t (&extents)[base::rank], const std::int64_t (&strides)[base::rank])
       : base() {
-    static_assert(base::template accepts<P>(), "strided_tensor(data, extents, strides): the pointer's element type is not the tensor's");
+    static_assert(base::template accepts<P>(), "strided_tensor(data, extents, strides): the pointer's element type is not the tensor's; cast the data or change the tensor");
     this->data_ = data;
     this->writable_ = !base::template is_const_pointer<P>();
     for (int d = 0; d < base::rank; ++d) {

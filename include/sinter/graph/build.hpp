@@ -31,7 +31,7 @@ struct graph_builder : graph<Capacity> {
     equalities.push_back({a, b});
   }
   constexpr void require_equal(const extents& from, const extents& to) {
-    for (int d = 0; d < from.rank; ++d)
+    for (int d = from.rank > to.rank ? from.rank - to.rank : 0; d < from.rank; ++d)  // (a refused op may have more)
       if (from[d] != 1) require_equal(from[d], to[d + to.rank - from.rank]);
   }
 
@@ -48,10 +48,15 @@ struct graph_builder : graph<Capacity> {
 
   /// The node, appended unless an equal one is there.
   constexpr short add(node n) {
-    for (int i = nodes.size() - 1; i >= 0; --i)
+    short& newest = newest_node[bucket(n)];
+    for (int i = newest - 1; i >= 0; i = older_node[i] - 1)
       if (same_value(nodes[i], n)) return static_cast<short>(i);
+    if (nodes.size() == Capacity) return static_cast<short>(nodes.push_back(n));
     if (n.origin < 0) n.origin = current_origin(n.what);
-    return static_cast<short>(nodes.push_back(n));
+    const short id = static_cast<short>(nodes.push_back(n));
+    older_node[id] = newest;
+    newest = static_cast<short>(id + 1);
+    return id;
   }
 
   constexpr short add(op what, dtype type, const extents& shape, short a = -1, short b = -1, short c = -1) {
@@ -97,6 +102,17 @@ struct graph_builder : graph<Capacity> {
   }
 
  private:
+  // Equal nodes are found by a hash: chains of positions plus one, so that zero is the end.
+  static constexpr int num_buckets = Capacity < 64 ? Capacity : 64;
+  short newest_node[num_buckets]{};
+  short older_node[Capacity]{};
+
+  static constexpr int bucket(const node& n) {
+    const unsigned key = static_cast<unsigned>(n.what) * 7u + static_cast<unsigned>(n.operands[0] + 1) * 31u +
+                         static_cast<unsigned>(n.operands[1] + 1) * 17u + static_cast<unsigned>(n.attr) * 3u;
+    return static_cast<int>(key % num_buckets);
+  }
+
   constexpr short current_origin(op what) {
     if (call.empty()) return make_origin(row(what).name);
     if (call_origin < 0) call_origin = make_origin(call);

@@ -24,6 +24,37 @@ struct fusion_entry {
 };
 
 namespace detail {
+
+// A call that cannot work, in sentences: instantiated only to fail.
+template <int Given, int Inputs, int Outputs>
+constexpr void number_of_arguments() {
+  static_assert(Given == Inputs + Outputs, "f(executor, inputs..., outputs...): the number of arguments is wrong; give every input, then every output");
+}
+template <int Input, class Given, class Wanted>
+constexpr void input_type() {
+  static_assert(Input < 0, "f(executor, inputs..., outputs...): an input does not convert to its tensor type; check the order of the arguments");
+}
+template <int Output, class Given>
+constexpr void output_kind() {
+  static_assert(is_tensor<Given>, "f(executor, inputs..., outputs...): an output is not a tensor; give a tensor over the memory to write");
+}
+template <int Output, dtype Given, dtype Result>
+constexpr void output_type() {
+  static_assert(Given == Result, "f(executor, inputs..., outputs...): an output's element type is not the result's; cast the result or the tensor");
+}
+template <int Output, int Given, int Result>
+constexpr void output_rank() {
+  static_assert(Given == Result, "f(executor, inputs..., outputs...): an output's rank is not the result's; check the shapes");
+}
+template <int Output, int Dimension, number Given, number Result>
+constexpr void output_extent() {
+  static_assert(Given == Result, "f(executor, inputs..., outputs...): an output's extent is not the result's; check the shapes");
+}
+template <int Output, class Given>
+constexpr void output_strides() {
+  static_assert(!Given::strided, "f(executor, inputs..., outputs...): an output has strides; assign into a strided input instead");
+}
+
 template <class Executor>
 struct runner;  // run(call, executor, kernels): specialised where the executor's header is
 template <>
@@ -95,8 +126,8 @@ class fused {
   /// Throws shape_error or argument_error before anything runs, cuda_error if CUDA fails.
   template <class Executor, class... A>
   void operator()(const Executor& executor, A&&... arguments) const {
-    static_assert(sizeof...(A) == num_inputs + program::num_outputs,
-                  "f(executor, inputs..., outputs...): the number of arguments is not that of inputs plus outputs");
+    if constexpr (sizeof...(A) != num_inputs + program::num_outputs)
+      detail::number_of_arguments<sizeof...(A), num_inputs, program::num_outputs>();
     if constexpr (sizeof...(A) == num_inputs + program::num_outputs) {
       detail::call<program> c{};
       bind(c, std::index_sequence_for<A...>{}, arguments...);
@@ -115,17 +146,27 @@ class fused {
     using given = std::remove_cvref_t<A>;
     if constexpr (I < num_inputs) {
       using wanted = std::tuple_element_t<static_cast<std::size_t>(I), std::tuple<T...>>;
-      static_assert(std::is_convertible_v<A&, wanted>, "f(executor, inputs..., outputs...): an input does not convert to its tensor type");
-      return detail::bind_argument<wanted>(argument);
+      constexpr bool converts = std::is_convertible_v<A&, wanted>;
+      if constexpr (converts)
+        return detail::bind_argument<wanted>(argument);
+      else
+        detail::input_type<I, given, wanted>();
+      return {};
     } else {
       constexpr int node = program::g.outputs[I - num_inputs];
-      static_assert(detail::is_tensor<given>, "f(executor, inputs..., outputs...): an output must be a tensor");
-      if constexpr (detail::is_tensor<given>) {
-        static_assert(given::type == program::g[node].type, "f(executor, inputs..., outputs...): an output's element type is not the result's; cast the result or the tensor");
-        static_assert(given::rank == program::g.shape(node).rank, "f(executor, inputs..., outputs...): an output's rank is not the result's");
-        static_assert(!given::strided, "f(executor, inputs..., outputs...): outputs are contiguous; assign into a strided input instead");
+      constexpr int output = I - num_inputs;
+      if constexpr (!detail::is_tensor<given>) {
+        detail::output_kind<output, given>();
+        return {};
+      } else {
+        constexpr extents expected = program::g.shape(node), found = detail::argument_extents<given, I>::shape;
+        constexpr int conflict = detail::other_axis_conflict(expected, expected.rank == found.rank ? found : expected, -1);
+        if constexpr (given::type != program::g[node].type) detail::output_type<output, given::type, program::g[node].type>();
+        if constexpr (found.rank != expected.rank) detail::output_rank<output, found.rank, expected.rank>();
+        if constexpr (conflict >= 0) detail::output_extent<output, conflict, found[conflict], expected[conflict]>();
+        if constexpr (given::strided) detail::output_strides<output, given>();
+        return detail::bind_argument<given>(argument);
       }
-      return detail::bind_argument<given>(argument);
     }
   }
 

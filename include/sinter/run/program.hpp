@@ -138,6 +138,12 @@ constexpr int tier_of(const trace& t) {
   return max_nodes;
 }
 
+/// Instantiated only to fail.
+template <int Given, int Wanted>
+constexpr void run_time_extents() {
+  static_assert(Given == Wanted, "f.figure(extents...): the number of extents is wrong; give each run-time extent, in order of first appearance");
+}
+
 struct trace_facts {
   int capacity = 0;
   bool overflowed = false;
@@ -202,13 +208,13 @@ struct program {
       for (const auto& d : plan.fusion.state.list.numbers.definitions) n += d.rule == number_rule::input_extent;
       return n;
     }();
-    static_assert(sizeof...(E) == wanted, "this figure depends on the run-time extents; give each of them, in order of first appearance");
+    if constexpr (sizeof...(E) != wanted) run_time_extents<sizeof...(E), wanted>();
     struct evaluator {
       std::int64_t values[table.definitions.size() + 1]{};
       constexpr std::int64_t operator()(number n) const { return evaluate(n, plan.fusion.state.list.numbers, values); }
     };
     evaluator e{};
-    const std::int64_t given[] = {static_cast<std::int64_t>(extents)..., 0};
+    const std::int64_t given[wanted + sizeof...(E) + 1] = {static_cast<std::int64_t>(extents)...};
     int next = 0;
     for (int i = 0; i < table.definitions.size(); ++i) {
       const number_definition& d = table.definitions[i];

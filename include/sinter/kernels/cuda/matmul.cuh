@@ -78,6 +78,8 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
   static constexpr int tile_bytes =
       stage_bytes * Tile::stages > accumulator_bytes ? stage_bytes * Tile::stages : accumulator_bytes;
   static constexpr int shared_bytes = tile_bytes + a_stream::row_bytes + (b_stream<B>::row_bytes + ...);
+  /// Two blocks hide each other's waiting, if the registers suffice: not where prologues hold tiles in registers.
+  static constexpr int blocks_per_multiprocessor = a_stream::may_copy && (b_stream<B>::may_copy && ...) ? 2 : 1;
   static constexpr bool has_rows = a_stream::facts::has_rows || (b_stream<B>::facts::has_rows || ...);
   static SINTER_HOST_DEVICE constexpr int before(int first, int i) { return i == 0 ? 0 : first; }
   static_assert(stage_bytes % 16 == 0 && tile_bytes % 16 == 0 && a_stream::row_bytes % 16 == 0);
@@ -94,13 +96,13 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
   static __device__ __forceinline__ void run(const Args& args, const matmul_problem<A, bodies<B...>, Epilogue>& problem,
                                              unsigned char* shared, std::index_sequence<I...>) {
     const matmul_extents& extents = problem.extents;
-    const tile_place at = problem.scheduler.template at<Tile>(blockIdx.x);
+    const tile_place<Tile> at = problem.scheduler.template at<Tile>(blockIdx.x);
 
     // The operands of this tile.
     a_stream a;
     b_streams b;
-    a.begin(args, at.batch, at.m, extents.m);
-    (get<I>(b).begin(args, at.batch, at.n, extents.n), ...);
+    a.begin(args, at.batch, at.tile_m, extents.m);
+    (get<I>(b).begin(args, at.batch, at.tile_n, extents.n), ...);
 
     // Row statistics of normalising prologues.
     const auto a_rows = reinterpret_cast<typename a_stream::row_values*>(shared + tile_bytes);
@@ -122,31 +124,33 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
     const auto tile_b = [&](int stage, int i) {
       return reinterpret_cast<element*>(shared + stage * stage_bytes + a_stream::layout::bytes + before(first_b::layout::bytes, i));
     };
-    const auto start = [&](int stage, std::int64_t t) {
-      a.start(tile_a(stage), args, problem.a, t * Tile::k, extents.k);
-      (get<I>(b).start(tile_b(stage, I), args, get<I>(problem.b), t * Tile::k, extents.k), ...);
+    const auto start = [&](int stage, unsigned t) {
+      const std::int64_t k = static_cast<std::int64_t>(t) * Tile::k;
+      a.start(tile_a(stage), args, problem.a, k, extents.k);
+      (get<I>(b).start(tile_b(stage, I), args, get<I>(problem.b), k, extents.k), ...);
     };
-    const auto finish = [&](int stage, std::int64_t t) {
-      a.finish(tile_a(stage), a_rows, args, problem.a, t * Tile::k, extents.k);
+    const auto finish = [&](int stage, unsigned t) {
+      const std::int64_t k = static_cast<std::int64_t>(t) * Tile::k;
+      a.finish(tile_a(stage), a_rows, args, problem.a, k, extents.k);
       (get<I>(b).finish(tile_b(stage, I),
                         reinterpret_cast<const typename b_stream<B>::row_values*>(b_rows + before(first_b::row_bytes, I)), args,
-                        get<I>(problem.b), t * Tile::k, extents.k),
+                        get<I>(problem.b), k, extents.k),
        ...);
     };
 
-    const std::int64_t num_k = (extents.k + Tile::k - 1) / Tile::k;
+    const auto num_k = static_cast<unsigned>(num_tiles(extents.k, Tile::k));
 #pragma unroll 1
     for (int t = 0; t < Tile::stages - 1; ++t) {
-      if (t < num_k) start(t, t), finish(t, t);
+      if (const auto k = static_cast<unsigned>(t); k < num_k) start(t, k), finish(t, k);
       if constexpr (mainloop::asynchronous) copy_commit();
     }
     int current = 0, next = Tile::stages - 1;
 #pragma unroll 1
-    for (std::int64_t t = 0; t < num_k; ++t) {
+    for (unsigned t = 0; t < num_k; ++t) {
       // Tile t has arrived for every thread, and every thread is done with the stage that `next` reuses.
       if constexpr (mainloop::asynchronous) copy_wait<Tile::stages - 2>();
       __syncthreads();
-      const std::int64_t ahead = t + Tile::stages - 1;
+      const unsigned ahead = t + Tile::stages - 1;
       if (ahead < num_k) start(next, ahead);
       if constexpr (mainloop::asynchronous) copy_commit();
       mainloop::template multiply<typename a_stream::layout, typename b_stream<B>::layout...>(acc, tile_a(current),
@@ -170,7 +174,7 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
 }  // namespace mm
 
 template <class Tile, class A, class Bs, class Epilogue, class Args>
-__global__ void __launch_bounds__(Tile::threads)
+__global__ void __launch_bounds__(Tile::threads, mm::matmul_block<Tile, A, Bs, Epilogue>::blocks_per_multiprocessor)
     matmul_kernel(const __grid_constant__ Args args, const __grid_constant__ mm::matmul_problem<A, Bs, Epilogue> problem) {
   extern __shared__ __align__(128) unsigned char matmul_shared_storage[];
   mm::matmul_block<Tile, A, Bs, Epilogue>::run(args, problem, matmul_shared_storage);

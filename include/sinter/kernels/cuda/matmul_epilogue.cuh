@@ -50,7 +50,7 @@ struct epilogue {
   template <class Args>
   static __device__ __forceinline__ void run(const accumulator* staged, const Args& args,
                                              const chunk_accesses<Body>& accesses, const matmul_extents& extents,
-                                             const tile_place& at) {
+                                             const tile_place<Tile>& at) {
     if (memory_facts<Body>::template always_regular<loop_var::x> || accesses.regular)
       walk<width>(staged, args, accesses, extents, at);
     else if constexpr (!memory_facts<Body>::template always_regular<loop_var::x>)
@@ -61,13 +61,13 @@ struct epilogue {
   template <int Width, class Args>
   static __device__ __forceinline__ void walk(const accumulator* staged, const Args& args,
                                               const chunk_accesses<Body>& accesses, const matmul_extents& extents,
-                                              const tile_place& at) {
+                                              const tile_place<Tile>& at) {
     using one = chunk<Body, Width, loop_var::x>;
     constexpr int per_row = Tile::n / Width;
 #pragma unroll 1
     for (int i = static_cast<int>(threadIdx.x); i < Tile::m * per_row; i += Tile::threads) {
       const int row = i / per_row, column = i % per_row * Width;
-      const std::int64_t m = at.m + row, n = at.n + column, left = extents.n - n;
+      const std::int64_t m = at.m() + row, n = at.n() + column, left = extents.n - n;
       if (m >= extents.m || left <= 0) continue;
       const place<Args> where{args, accesses.at, (at.batch * extents.m + m) * extents.n + n, 0,
                               left < Width ? static_cast<int>(left) : Width};

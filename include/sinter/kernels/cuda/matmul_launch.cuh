@@ -20,6 +20,7 @@ operand_accesses<Body> classify_operand(const Args& args, const matmul_extents& 
     return chunk_shape{v, Width, v == loop_var::x ? positions : e.k, e.batch * positions, e.k};
   };
   operand_accesses<Body> out{};
+  out.positions = positions;
   out.tile = classify_all(Body{}, shape(along), args);
   if constexpr (prologue_facts<Body>::has_rows) out.rows = classify_all(Body{}, shape(loop_var::r), args);
   return out;

@@ -16,6 +16,7 @@ namespace sinter::cuda::mm {
 template <class Body>
 struct operand_accesses {
   struct nothing {};
+  std::int64_t positions;  // of a batch: rows of A, columns of B
   chunk_accesses<Body> tile;
   std::conditional_t<prologue_facts<Body>::has_rows, chunk_accesses<Body>, nothing> rows;
 };
@@ -36,19 +37,21 @@ struct operand_stream {
   static_assert(chunks * Threads == layout::lines * layout::chunks, "matmul tile: all threads load alike");
   using walk = chunk<Body, width, along>;
 
-  std::int64_t first_x;  // x of the tile's first position
-  int extent;            // the tile's positions that exist
+  unsigned batch, number;  // the tile's
+  int extent;              // its positions that exist
   // The share of every offset that k does not move: x's, and where r is linear, that of the place in the tile.
   std::int64_t offsets[chunks][num_memory > 0 ? num_memory : 1];
   typename walk::fetched raw[chunks];
 
-  /// Turns to the tile whose first position is i of `positions`, in this batch.
+  /// Turns to tile `tile` of this batch, which has `positions`.
   template <class Args>
-  __device__ __forceinline__ void begin(const Args& args, std::int64_t batch, std::int64_t i, std::int64_t positions) {
-    first_x = batch * positions + i;
+  __device__ __forceinline__ void begin(const Args& args, unsigned of_batch, unsigned tile, std::int64_t positions) {
+    batch = of_batch;
+    number = tile;
+    const std::int64_t i = static_cast<std::int64_t>(tile) * Extent;
     extent = positions - i < Extent ? static_cast<int>(positions - i) : Extent;
 #pragma unroll
-    for (int c = 0; c < chunks; ++c) hoist(args, c, Body{});
+    for (int c = 0; c < chunks; ++c) hoist(args, c, first_x(positions), Body{});
   }
 
   /// The row statistics of the tile; the block synchronises afterwards.
@@ -60,25 +63,28 @@ struct operand_stream {
         if (i >= extent) break;
         row_values kept;
         if (memory_facts<Body>::template always_regular<loop_var::r> || accesses.rows.regular)
-          row_statistics<Body, width>::of_row(kept, args, accesses.rows.at, first_x + i, k_extent);
+          row_statistics<Body, width>::of_row(kept, args, accesses.rows.at, first_x(accesses.positions) + i, k_extent);
         else
-          row_statistics<Body, 1>::of_row(kept, args, accesses.rows.at, first_x + i, k_extent);
+          row_statistics<Body, 1>::of_row(kept, args, accesses.rows.at, first_x(accesses.positions) + i, k_extent);
         if (threadIdx.x % 32 == 0) rows[i] = kept;
       }
     }
   }
 
-  /// Issues the loads of the tile that begins at k.
+  __device__ __forceinline__ std::int64_t first_x(std::int64_t positions) const {
+    return batch * positions + static_cast<std::int64_t>(number) * Extent;
+  }
+
+  /// Issues the loads of the tile that begins at k. An operand that could have been copied but is misaligned is loaded
+  /// when it is stored: registers for it would cost all the others.
   template <class Args>
   __device__ __forceinline__ void start(element* tile, const Args& args, const operand_accesses<Body>& accesses,
                                         std::int64_t k, std::int64_t k_extent) {
     if constexpr (may_copy) {
-      if (accesses.tile.at[0].kind == chunk_kind::vector) return copy(tile, args, k, k_extent, Body{});
+      if (accesses.tile.at[0].kind == chunk_kind::vector) return copy(tile, args, accesses, k, k_extent, Body{});
     }
-    if (!may_be_irregular || accesses.tile.regular) {
-#pragma unroll
-      for (int c = 0; c < chunks; ++c)
-        walk::template fetch<typename facts::on_tile>(raw[c], chunk_place<Args>(c, args, accesses, k, k_extent));
+    if constexpr (!may_copy) {
+      if (!may_be_irregular || accesses.tile.regular) fetch(args, accesses, k, k_extent);
     }
   }
 
@@ -90,24 +96,30 @@ struct operand_stream {
       if (accesses.tile.at[0].kind == chunk_kind::vector) return;
     }
     if (!may_be_irregular || accesses.tile.regular) {
+      if constexpr (may_copy) {
+#pragma unroll 1
+        for (int c = 0; c < chunks; ++c) {
+          std::int64_t hoisted[num_memory];  // chosen, not indexed: registers have no index
 #pragma unroll
-      for (int c = 0; c < chunks; ++c) {
-        const auto at = chunk_place<Args>(c, args, accesses, k, k_extent);
-        typename walk::values v;
-        read_rows(v, rows, local_x(c), at.valid, facts_indices{});
-        walk::template evaluate<typename facts::on_tile>(v, raw[c], at, 0);
-        element values[width];
+          for (int i = 0; i < chunks; ++i)
+            if (i == c) hoisted[0] = offsets[i][0];
+          const chunk_position p = position(c, accesses, k, k_extent);
+          const hoisted_place<Args> at{args, accesses.tile.at, p.x, p.r, p.valid, k, hoisted};
+          typename walk::fetched now;
+          walk::template fetch<typename facts::on_tile>(now, at);
+          store_chunk(tile, rows, c, now, at);
+        }
+      } else {
 #pragma unroll
-        for (int e = 0; e < width; ++e)
-          values[e] = e < at.valid ? layout::convert(lane<Body::size - 1>(v, e)) : element{};
-        layout::store(tile, line(c), chunk_in_line(c), values);
+        for (int c = 0; c < chunks; ++c)
+          store_chunk(tile, rows, c, raw[c], chunk_place<Args>(c, args, accesses, k, k_extent));
       }
     } else if constexpr (may_be_irregular) {
       using single = chunk<Body, 1, along>;
 #pragma unroll 1
       for (int n = 0; n < chunks * width; ++n) {
         const int c = n / width, e = n % width;
-        const auto whole = position(c, k, k_extent);
+        const auto whole = position(c, accesses, k, k_extent);
         const place<Args> at{args, nullptr, whole.x + (along == loop_var::x ? e : 0), whole.r + (along == loop_var::r ? e : 0),
                              e < whole.valid ? 1 : 0};
         element value{};
@@ -123,6 +135,18 @@ struct operand_stream {
   }
 
  private:
+  template <class Place>
+  static __device__ __forceinline__ void store_chunk(element* tile, const row_values* rows, int c,
+                                                     const typename walk::fetched& fetched, const Place& at) {
+    typename walk::values v;
+    read_rows(v, rows, local_x(c), at.valid, facts_indices{});
+    walk::template evaluate<typename facts::on_tile>(v, fetched, at, 0);
+    element values[width];
+#pragma unroll
+    for (int e = 0; e < width; ++e) values[e] = e < at.valid ? layout::convert(lane<Body::size - 1>(v, e)) : element{};
+    layout::store(tile, line(c), chunk_in_line(c), values);
+  }
+
   using facts_indices = std::make_index_sequence<Body::size>;
 
   static __device__ __forceinline__ int line(int c) {
@@ -140,11 +164,12 @@ struct operand_stream {
     std::int64_t x, r;
     int valid;
   };
-  __device__ __forceinline__ chunk_position position(int c, std::int64_t k, std::int64_t k_extent) const {
+  __device__ __forceinline__ chunk_position position(int c, const operand_accesses<Body>& accesses, std::int64_t k,
+                                                      std::int64_t k_extent) const {
     const int depth = k_extent - k < layout::depth ? static_cast<int>(k_extent - k) : layout::depth;
     const int left = along == loop_var::r ? depth - local_r(c) : extent - local_x(c);
     const bool exists = along == loop_var::r ? local_x(c) < extent : local_r(c) < depth;
-    return {first_x + local_x(c), k + local_r(c), !exists || left <= 0 ? 0 : left < width ? left : width};
+    return {first_x(accesses.positions) + local_x(c), k + local_r(c), !exists || left <= 0 ? 0 : left < width ? left : width};
   }
 
   /// A place whose offsets are half known.
@@ -165,7 +190,7 @@ struct operand_stream {
   __device__ __forceinline__ hoisted_place<Args> chunk_place(int c, const Args& args,
                                                              const operand_accesses<Body>& accesses, std::int64_t k,
                                                              std::int64_t k_extent) const {
-    const chunk_position p = position(c, k, k_extent);
+    const chunk_position p = position(c, accesses, k, k_extent);
     return {args, accesses.tile.at, p.x, p.r, p.valid, k, offsets[c]};
   }
 
@@ -180,27 +205,35 @@ struct operand_stream {
     using type = At;
   };
   template <class Args, class... S>
-  __device__ __forceinline__ void hoist(const Args& args, int c, body<S...>) {
+  __device__ __forceinline__ void hoist(const Args& args, int c, std::int64_t first, body<S...>) {
     [[maybe_unused]] int n = 0;
-    (hoist_one<S>(args, c, n), ...);
+    (hoist_one<S>(args, c, first, n), ...);
   }
   template <class S, class Args>
-  __device__ __forceinline__ void hoist_one(const Args& args, int c, int& n) {
+  __device__ __forceinline__ void hoist_one(const Args& args, int c, std::int64_t first, int& n) {
     if constexpr (statement_detail::memory_of<S>::touches) {
       using at = offset_of<typename index_of<S>::type>;
-      offsets[c][n] = at::template part<loop_var::x>(first_x + local_x(c), args.sizes);
+      offsets[c][n] = at::template part<loop_var::x>(first + local_x(c), args.sizes);
       if constexpr (at::is_linear_in_r) offsets[c][n] += at::template part<loop_var::r>(local_r(c), args.sizes);
       ++n;
     }
   }
 
+  template <class Args>
+  __device__ __forceinline__ void fetch(const Args& args, const operand_accesses<Body>& accesses, std::int64_t k,
+                                        std::int64_t k_extent) {
+#pragma unroll
+    for (int c = 0; c < chunks; ++c)
+      walk::template fetch<typename facts::on_tile>(raw[c], chunk_place<Args>(c, args, accesses, k, k_extent));
+  }
+
   template <class Args, int Slot, class T, class At>
-  __device__ __forceinline__ void copy(element* tile, const Args& args, std::int64_t k, std::int64_t k_extent,
+  __device__ __forceinline__ void copy(element* tile, const Args& args, const operand_accesses<Body>& accesses, std::int64_t k, std::int64_t k_extent,
                                        body<load<Slot, T, At>, yield_value<T, 0>>) const {
     const T* base = static_cast<const T*>(args.pointers[Slot]);
 #pragma unroll
     for (int c = 0; c < chunks; ++c) {
-      const chunk_position p = position(c, k, k_extent);
+      const chunk_position p = position(c, accesses, k, k_extent);
       const std::int64_t offset =
           offsets[c][0] + offset_of<At>::template part<loop_var::r>(offset_of<At>::is_linear_in_r ? k : p.r, args.sizes);
       copy_async(tile + layout::index(line(c), chunk_in_line(c)), base + (p.valid > 0 ? offset : 0),

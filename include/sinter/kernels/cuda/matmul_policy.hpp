@@ -34,7 +34,7 @@ struct tiles {
                                    std::conditional_t<sizeof(T) == 8, tile<32, 32, 16, 2, 2, 2>, tile<64, 64, 16, 4, 2, 2>>>;
 };
 
-constexpr std::int64_t num_tiles(std::int64_t extent, int size) { return (extent + size - 1) / size; }
+SINTER_HOST_DEVICE constexpr std::int64_t num_tiles(std::int64_t extent, int size) { return (extent + size - 1) / size; }
 
 /// Large tiles read less memory, but only if there are enough of them to occupy a device. A number of today's devices'
 /// size, not a query: the choice is the same everywhere.
@@ -46,8 +46,12 @@ constexpr bool occupies(const matmul_extents& e) {
          e.batch * num_tiles(e.m, Tile::m) * num_tiles(e.n, Tile::n) >= occupying_tiles;
 }
 
+/// A tile, counted in tiles: three registers that live through the main loop.
+template <class Tile>
 struct tile_place {
-  std::int64_t batch, m, n;
+  unsigned batch, tile_m, tile_n;
+  SINTER_HOST_DEVICE std::int64_t m() const { return static_cast<std::int64_t>(tile_m) * Tile::m; }
+  SINTER_HOST_DEVICE std::int64_t n() const { return static_cast<std::int64_t>(tile_n) * Tile::n; }
 };
 
 /// Tiles in an order that keeps the ones running together close: `group` rows of tiles are walked column by column, so
@@ -62,15 +66,14 @@ struct tile_scheduler {
   }
 
   template <class Tile>
-  SINTER_HOST_DEVICE tile_place at(unsigned index) const {
+  SINTER_HOST_DEVICE tile_place<Tile> at(unsigned index) const {
     const unsigned per_batch = tiles_m * tiles_n;
     const unsigned batch = index / per_batch, in_batch = index - batch * per_batch;
     const unsigned per_group = group * tiles_n;
     const unsigned g = in_batch / per_group, in_group = in_batch - g * per_group;
     const unsigned left = tiles_m - g * group, rows = left < group ? left : group;
     const unsigned column = in_group / rows;
-    return {batch, static_cast<std::int64_t>(g * group + (in_group - column * rows)) * Tile::m,
-            static_cast<std::int64_t>(column) * Tile::n};
+    return {batch, g * group + (in_group - column * rows), column};
   }
 };
 

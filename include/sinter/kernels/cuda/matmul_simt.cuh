@@ -77,7 +77,7 @@ struct simt_mainloop {
   static __device__ __forceinline__ void multiply(accumulators (&acc)[sizeof...(LayoutB)], const accumulator* a,
                                                   const accumulator* const (&b)[sizeof...(LayoutB)]) {
     const place at;
-#pragma unroll 4
+#pragma unroll 2
     for (int k = 0; k < Tile::k; ++k) {
       accumulator row[thread_m];
       read<groups_m, threads_m>(row, a + k * LayoutA::stride, at.m);

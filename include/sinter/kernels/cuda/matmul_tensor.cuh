@@ -62,10 +62,6 @@ struct tensor_mainloop {
         for (int e = 0; e < 4; ++e) acc.c[i][j][e] = 0.0f;
   }
 
-  struct a_fragments {
-    unsigned v[fragments_m][4];
-  };
-
   /// acc[i] += a * b[i] for one tile of k.
   template <class LayoutA, class... LayoutB>
   static __device__ __forceinline__ void multiply(accumulators (&acc)[sizeof...(LayoutB)], const T* a,
@@ -74,11 +70,20 @@ struct tensor_mainloop {
     const int m = warp / Tile::warps_n * warp_m, n = warp % Tile::warps_n * warp_n;
 #pragma unroll
     for (int k = 0; k < Tile::k; k += 16) {
-      a_fragments fragments;
-#pragma unroll
-      for (int i = 0; i < fragments_m; ++i) load_a<LayoutA>(fragments.v[i], a, m + 16 * i, k);
+      // All of b, then a piece by piece: the fewest registers.
+      unsigned fragments_b[sizeof...(LayoutB)][fragments_n / 2][4];
       int which = 0;
-      ((multiply_one<LayoutB>(acc[which], fragments, b[which], n, k), ++which), ...);
+      ((load_row<LayoutB>(fragments_b[which], b[which], n, k), ++which), ...);
+#pragma unroll
+      for (int i = 0; i < fragments_m; ++i) {
+        unsigned fragment_a[4];
+        load_a<LayoutA>(fragment_a, a, m + 16 * i, k);
+#pragma unroll
+        for (int w = 0; w < static_cast<int>(sizeof...(LayoutB)); ++w)
+#pragma unroll
+          for (int j = 0; j < fragments_n; ++j)
+            multiply_add<T>(acc[w].c[i][j], fragment_a, fragments_b[w][j / 2][j % 2 * 2], fragments_b[w][j / 2][j % 2 * 2 + 1]);
+      }
     }
   }
 
@@ -116,17 +121,9 @@ struct tensor_mainloop {
       load_matrices<true>(out, tile + Layout::index(k + lane % 16, n / 8 + lane / 16));
   }
   template <class Layout>
-  static __device__ __forceinline__ void multiply_one(accumulators& acc, const a_fragments& a, const T* tile, int n, int k) {
+  static __device__ __forceinline__ void load_row(unsigned (&out)[fragments_n / 2][4], const T* tile, int n, int k) {
 #pragma unroll
-    for (int j = 0; j < fragments_n; j += 2) {
-      unsigned b[4];
-      load_b<Layout>(b, tile, n + 8 * j, k);
-#pragma unroll
-      for (int i = 0; i < fragments_m; ++i) {
-        multiply_add<T>(acc.c[i][j], a.v[i], b[0], b[1]);
-        multiply_add<T>(acc.c[i][j + 1], a.v[i], b[2], b[3]);
-      }
-    }
+    for (int j = 0; j < fragments_n / 2; ++j) load_b<Layout>(out[j], tile, n + 16 * j, k);
   }
 };
 

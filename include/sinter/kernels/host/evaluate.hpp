@@ -276,6 +276,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
         runs<At>([this, out = at_slot<N>(), p](int first, int count, std::int64_t offset, auto step) {
           for (int i = 0; i < count; ++i)
             out[first + i] = value<Mask>(first + i) ? widen(p[offset + i * std::int64_t(step)]) : compute_t<T>();
+          keep_stores();
         });
     }
   }
@@ -298,6 +299,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     else
       runs<At>([gather, out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
         for (int i = 0; i < count; ++i) out[first + i] = gather(first + i, offset + i * std::int64_t(step));
+        keep_stores();
       });
   }
 
@@ -387,6 +389,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
         runs<At>([this, p](int first, int count, std::int64_t offset, auto step) {
           for (int i = 0; i < count; ++i)
             if (value<Mask>(first + i)) p[offset + i * std::int64_t(step)] = narrow<T>(value<A>(first + i));
+          keep_stores();
         });
     }
   }
@@ -451,7 +454,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   template <int N, class Statement>
   void export_result(row_results* to, int rows) const {
     if constexpr (kind<N> == statement_kind::reduce)
-      for (int i = 0; i < rows; ++i) static_cast<result_slot<N, Statement>&>(to[i]).value = value<N>(i);
+      for_lanes(rows, [this, to](int i) { static_cast<result_slot<N, Statement>&>(to[i]).value = value<N>(i); });
   }
   template <int N, class Statement>
   void import_result(const row_results* from) {

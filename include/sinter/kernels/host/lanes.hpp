@@ -9,6 +9,15 @@
 
 namespace sinter::cpu::detail {
 
+/// After every loop that writes. g++ 12 may lay a loop's addresses out with a null base (two arrays of one object, of
+/// different element sizes, one induction variable), then take them for null accesses, the function around the loop for
+/// one without effects, and drop the call. A function with this in it has effects. No instruction comes of it.
+[[gnu::always_inline]] inline void keep_stores() {
+#ifndef __clang__
+  asm volatile("" ::: "memory");
+#endif
+}
+
 /// f(i) for every lane; no lane may use what another one writes. g++ at -O2 vectorises only loops of a constant trip
 /// count, and wants to be told that lanes are independent; clang unrolls such loops instead, but checks by itself.
 template <class F>
@@ -22,6 +31,7 @@ template <class F>
   }
 #endif
   for (; i < count; ++i) f(i);
+  keep_stores();
 }
 
 /// A constant that is also a type: for_runs hands over the step as one where it can.

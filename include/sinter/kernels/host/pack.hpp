@@ -93,6 +93,7 @@ class operand {
           evaluate_block(e);
           T* to = column + k * width;
           for (int j = 0; j < n; ++j, to += width) *to = static_cast<T>(e.template value<facts::value>(j));
+          keep_stores();
         }
       }
     } else {

@@ -1,0 +1,11 @@
+// An output of another extent.
+// error: f(executor, inputs..., outputs...): an output's extent is not the result's; check the shapes
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+
+using A = si::tensor<float, 4, 64>;
+constexpr auto f = si::fuse<A>([](auto a) { return si::sin(a); });
+int main() {
+  f(si::host, A{}, si::tensor<float, 4, 63>{});
+}

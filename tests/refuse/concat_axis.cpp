@@ -1,0 +1,8 @@
+// Joining along an axis that does not exist.
+// error: concat<axis>(a, b): the axis is out of range; it runs from -rank to rank - 1
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+
+using A = si::tensor<float, 4, 64>;
+constexpr auto f = si::fuse<A>([](auto a) { return si::concat<2>(a, a); });

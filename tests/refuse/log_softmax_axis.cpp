@@ -1,0 +1,8 @@
+// A log-softmax over an axis that does not exist.
+// error: log_softmax(x, axis<...>): an axis is out of range or named twice; axes run from -rank to rank - 1
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+
+using A = si::tensor<float, 4, 64>;
+constexpr auto f = si::fuse<A>([](auto a) { return si::log_softmax(a, si::axis<2>); });

@@ -1,0 +1,8 @@
+// Slicing an axis that does not exist.
+// error: slice<axis, start, stop, step>(x): the axis is out of range; it runs from -rank to rank - 1
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+
+using A = si::tensor<float, 4, 64>;
+constexpr auto f = si::fuse<A>([](auto a) { return si::slice<2, 0, 4>(a); });
