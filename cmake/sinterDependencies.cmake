@@ -1,21 +1,6 @@
-# What sinter stands on, and the target sinter::cuda. Read by the project itself and by the installed package, so both
-# look for the same things; leaves in sinter_MISSING a sentence about what is not there.
-set(sinter_MISSING "")
+# What sinter stands on: threads and, for the target sinter::cuda, the CUDA toolkit. Read by the project itself and by the
+# installed package, so both look for the same things.
 find_package(Threads REQUIRED)
-
-if(NOT TARGET Boost::headers)
-  find_package(Boost QUIET CONFIG)
-endif()
-if(NOT TARGET Boost::headers)
-  find_path(SINTER_BOOST_INCLUDE_DIR boost/hana.hpp PATHS ENV CPLUS_INCLUDE_PATH ENV CPATH)
-  mark_as_advanced(SINTER_BOOST_INCLUDE_DIR)
-  if(SINTER_BOOST_INCLUDE_DIR)
-    add_library(Boost::headers INTERFACE IMPORTED GLOBAL)
-    target_include_directories(Boost::headers INTERFACE ${SINTER_BOOST_INCLUDE_DIR})
-  else()
-    set(sinter_MISSING "sinter needs the headers of Boost.Hana; install Boost, or say where it is with CMAKE_PREFIX_PATH.")
-  endif()
-endif()
 
 # Adds the CUDA runtime and cuBLASLt, which run matmuls that no kernel of ours takes.
 if(NOT TARGET sinter::cuda AND NOT "${SINTER_CUDA}" STREQUAL "OFF")

@@ -14,13 +14,6 @@ set_property(GLOBAL APPEND PROPERTY JOB_POOLS nvcc=${SINTER_NVCC_JOBS})
 
 set(SINTER_WARNINGS -Wall -Wextra -Werror)
 set(SINTER_FLAGS -std=c++20 -I${PROJECT_SOURCE_DIR}/include)
-get_target_property(directories Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
-foreach(directory IN LISTS directories)
-  cmake_path(ABSOLUTE_PATH directory NORMALIZE)
-  if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
-    list(APPEND SINTER_FLAGS -isystem ${directory})
-  endif()
-endforeach()
 
 string(TOLOWER ${CMAKE_CXX_COMPILER_ID} SINTER_HOST_COMPILER) # gnu or clang
 set(SINTER_COMPILERS ${SINTER_HOST_COMPILER})

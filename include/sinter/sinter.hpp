@@ -5,6 +5,7 @@
 #include "sinter/explain/dot.hpp"
 #include "sinter/explain/explain.hpp"
 #include "sinter/run/fuse.hpp"
+#include "sinter/run/interop.hpp"
 
 #ifdef __CUDACC__
 #include "sinter/run/cuda.cuh"

@@ -78,7 +78,7 @@ const matmul_extents shapes[] = {{1, 1, 1, 1},     {1, 0, 5, 5},     {1, 5, 0, 5
 
 template <class T>
 buffer values(i64 count, float scale = 1) {
-  return buffer::of<T>(count, [scale](i64 i) {
+  return buffer::of<T>(count, [=](i64 i) {
     if constexpr (std::is_integral_v<T>) return static_cast<int>(i * 31 % 11 - 5 * std::is_signed_v<T>);
     else return noise(i, scale);
   });

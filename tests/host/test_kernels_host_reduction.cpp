@@ -43,7 +43,8 @@ const shape shapes[] = {{0, 5},   {5, 0},   {1, 1},    {1, 33},   {3, 31},   {33
 template <class Op, class T, class Result, class At>
 void check_fold(double slack = 4) {
   using fold = body<load<0, T, At>, reduce<Op, T, Result, 0>, store<1, Result, 1, per_row>>;
-  for (auto [n, r] : shapes) {
+  for (const shape& e : shapes) {
+    const i64 n = e.n, r = e.r;
     CAPTURE(n);
     CAPTURE(r);
     // The identity of an integer maximum is the type's own bound, which the interpreter's 64 bits do not know.
@@ -105,7 +106,8 @@ TEST_CASE_TEMPLATE("softmax: three phases", T, float, bf16, double) {
   using softmax =
       body<load<0, T, along_r>, reduce<ops::amax, T, T, 0>, compute<ops::sub, T, T, 0, 1>, compute<ops::exp, T, T, 2>,
            reduce<ops::sum, T, T, 3>, compute<ops::div, T, T, 3, 4>, store<1, T, 5, along_r>>;
-  for (auto [n, r] : shapes) {
+  for (const shape& e : shapes) {
+    const i64 n = e.n, r = e.r;
     CAPTURE(n);
     CAPTURE(r);
     buffer a = buffer::of<T>(n * r, [](i64 i) { return noise(i, 5); }), out = buffer::output<T>(n * r);
@@ -125,7 +127,8 @@ TEST_CASE("layer norm with what comes before and after; stores of every scope an
                     compute<ops::mul, float, float, 9, 15>, load<4, float, per_row>,
                     compute<ops::mul, float, float, 16, 17>, store<5, float, 18, along_r>,  // element, phase 2
                     reduce<ops::amax, float, float, 18>, store<6, f16, 20, per_row>>;       // the tail
-  for (auto [n, r] : shapes) {
+  for (const shape& e : shapes) {
+    const i64 n = e.n, r = e.r;
     CAPTURE(n);
     CAPTURE(r);
     if (r == 1) continue;  // 0 * rsqrt(eps) magnifies the rounding of the mean
@@ -144,7 +147,8 @@ TEST_CASE("folds of values that do not vary along r, or along x") {
            load<2, float, weight>, reduce<ops::sum, float, float, 3>, store<3, float, 4, per_row>,
            compute<ops::mul, float, float, 1, 3>, reduce<ops::amax, float, float, 6>, store<4, float, 7, per_row>,
            constant<i32, 3>, reduce<ops::sum, i32, i64, 9>, store<5, i64, 10, per_row>>;
-  for (auto [n, r] : shapes) {
+  for (const shape& e : shapes) {
+    const i64 n = e.n, r = e.r;
     buffer a = buffer::of<float>(n, [](i64 i) { return noise(i); }),
            w = buffer::of<float>(r, [](i64 i) { return noise(i); });
     buffer s = buffer::output<float>(n), t = buffer::output<float>(n), m = buffer::output<float>(n),
@@ -201,7 +205,8 @@ TEST_CASE_TEMPLATE("the same bits on any number of threads", At, along_r, along_
            reduce<ops::m2, float, float, 0>, store<2, float, 3, per_row>, compute<ops::sub, float, float, 0, 1>,
            compute<ops::exp, float, float, 5>, reduce<ops::sum, float, float, 6>, store<3, float, 7, per_row>>;
   constexpr orientation O = std::is_same_v<At, along_r> ? orientation::row : orientation::column;
-  for (auto [n, r] : {shape{1, 3000001}, shape{2, 100000}, shape{3, 16385}, shape{70, 20000}, shape{600, 900}}) {
+  for (const shape& e : {shape{1, 3000001}, shape{2, 100000}, shape{3, 16385}, shape{70, 20000}, shape{600, 900}}) {
+    const i64 n = e.n, r = e.r;
     std::vector<float> a(static_cast<std::size_t>(n * r));
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = noise(static_cast<i64>(i), 1e-3f) + 1e-4f;
     std::vector<std::vector<float>> first;

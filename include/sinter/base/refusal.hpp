@@ -51,7 +51,7 @@ constexpr std::string_view sentence(refusal r) {
       "prologue fusion is switched off; set options.prologue_fusion",
       "only pointwise work can enter a matmul as its prologue; the preset max_fusion also lets a row normalisation in",
       "the producer's result is needed outside the matmul as well",
-      "the prologue would read more than 1.1 times the bytes it hands to the matmul",
+      "the prologue would read more bytes than options.prologue_read_ratio_percent of what it hands to the matmul",
       "padding is not fused into a matmul because it makes its reads unaligned",
       "the matmul would read the producer's result through a view that cannot be indexed in its loop",
       "two matmuls become one only with the same left operand, equal extents and equal dtype",

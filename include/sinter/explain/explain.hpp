@@ -124,6 +124,7 @@ std::string explain(const Fused&, verbosity how_much = verbosity::plan) {
       text += std::string(sentence(v.reason));
     text += "\n";
   }
+  if (p.fusion.log.overflowed) text += "(more pairs were looked at than the log holds)\n";
   return text;
 }
 

@@ -222,6 +222,11 @@ struct extent_names<Tensor<T, E...>> {
     const std::string_view names[] = {name_of(E)..., std::string_view{}};
     return names[d];
   }
+  /// The static size, or dyn.
+  static constexpr long size(int d) {
+    const long sizes[] = {static_size(E)..., 0};
+    return sizes[d];
+  }
   static constexpr long hint(int d) {
     const long hints[] = {hint_of(E)..., 0};
     return hints[d];

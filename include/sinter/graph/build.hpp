@@ -120,8 +120,8 @@ struct graph_builder : graph<Capacity> {
   }
   constexpr short make_origin(std::string_view name) {
     short instance = 0;
-    for (const origin& o : origins)
-      if (o.name == name) ++instance;
+    for (int i = origins.size() - 1; i >= 0 && instance == 0; --i)
+      if (origins[i].name == name) instance = static_cast<short>(origins[i].instance + 1);
     return static_cast<short>(origins.push_back({name, instance}));
   }
 };

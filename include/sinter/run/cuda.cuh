@@ -64,8 +64,7 @@ void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) 
   m.a = data(left.slot, strides[0]), m.b = data(right.slot, strides[4]), m.out = data(product.buffer, {});
   m.a_row = c.value(strides[1]), m.a_col = c.value(strides[2]), m.a_batch = c.value(strides[3]);
   m.b_row = c.value(strides[6]), m.b_col = c.value(strides[5]), m.b_batch = c.value(strides[7]);
-  m.out_row = m.extents.n, m.out_batch = m.extents.m * m.extents.n;
-  cuda::foreign_matmul(m, nullptr, 0, stream, name);
+  cuda::matmul(m, stream, name);
 }
 
 /// Can the foreign library compute this kernel? Otherwise the template does: the plan is the same.

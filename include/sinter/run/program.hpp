@@ -11,6 +11,7 @@
 #include "sinter/expr/tensor.hpp"
 #include "sinter/graph/rewrite.hpp"
 #include "sinter/graph/verify.hpp"
+#include "sinter/kernels/body.hpp"
 #include "sinter/schedule/lower_group.hpp"
 #include "sinter/schedule/verify.hpp"
 
@@ -149,6 +150,8 @@ struct trace_facts {
   bool overflowed = false;
 };
 
+inline constexpr int max_parameter_bytes = 32764;  // CUDA's limit since 12.1, compute capability 7.0
+
 template <options Options, class Fn, class... T>
 struct program {
   using trace_run = tracer<unified_extents<Fn, T...>, Fn, T...>;
@@ -161,6 +164,7 @@ struct program {
   static constexpr options chosen = Options;
   static constexpr auto source = resize<traced.capacity>(static_cast<const graph<max_nodes>&>(trace_run::run()));
   static constexpr auto g = rewrite(source);
+  static_assert(verify(g), "sinter: the graph failed its own verification; please report this function");
   static constexpr int num_inputs = sizeof...(T);
   static constexpr int num_outputs = g.outputs.size();
 
@@ -168,6 +172,7 @@ struct program {
   static constexpr auto nodes = make_nodes(g, realized, chosen);
   static_assert(!nodes.overflowed(), "fuse(fn): the plan has more dependencies than the scheduler holds; split the function");
   static constexpr auto fusion = fuse_nodes(g, chosen, nodes);
+  static_assert(!fusion.overflowed, "fuse(fn): more pairs can be fused than one round holds; split the function");
   static constexpr auto plan = make_plan(fusion);
   static_assert(verify(plan), "sinter: the plan failed its own verification; please report this function");
 
@@ -251,8 +256,15 @@ struct program {
     return last == nullptr ? refusal::no_shared_data : last->reason;
   }
 
+  /// A kernel's name, in no more memory than it needs.
   template <int Index>
-  static constexpr auto name = name_kernel(plan, Index);
+  static constexpr int name_length = name_kernel(plan, Index).length;
+  template <int Index>
+  static constexpr auto name = [] {
+    text_buffer<name_length<Index>> exact{};
+    exact.append(name_kernel(plan, Index).view());
+    return exact;
+  }();
 
   /// One kernel, lowered.
   template <int Index>
@@ -260,8 +272,10 @@ struct program {
     static constexpr auto value = lower_group(plan, Index);
     static constexpr auto& scalars = g.scalars;
     static constexpr planned_kernel planned = plan.kernels[Index];
+    static_assert(sizeof(arguments<value.buffers.size(), value.scalars.size(), value.sizes.size()>) <= max_parameter_bytes,
+                  "fuse(fn): a kernel needs more than the 32764 bytes of parameters that CUDA allows; lower options.max_fusion_size");
     static_assert(!value.overflowed, "fuse(fn): one kernel has more instructions than the lowering holds; lower options.max_fusion_size");
-    static_assert(name<Index>.length < max_name, "fuse(fn): a kernel's name is longer than 1 KiB; lower options.max_fusion_size");
+    static_assert(name_length<Index> < max_name, "fuse(fn): a kernel's name is longer than 4 KiB; lower options.max_fusion_size");
   };
 };
 

@@ -8,7 +8,7 @@
 
 namespace sinter::detail {
 
-/// A dependency's access in the loop of a group it joins. `ok` false: the node's loop cannot be split that way.
+/// A dependency's access in the loop of a group it joins. `failed`: the node's loop cannot be split that way.
 template <int Capacity>
 constexpr access_form access_in(const dependency& d, const scheduler_node& n, const loop_space& space, node_list<Capacity>& list) {
   const access_form& own = list.accesses[d.own];
@@ -31,7 +31,7 @@ constexpr bool reads_match(State& s, int buffer, int writer, int reader, const l
     if (d.write || d.buffer != buffer) continue;
     if (d.star) return false;
     const access_form read = access_in(d, n, space, s.list);
-    if (!read.ok || !written.ok || !(read == written)) return false;
+    if (read.failed || written.failed || !(read == written)) return false;
   }
   return true;
 }
@@ -85,7 +85,7 @@ constexpr refusal common_space(State& s, int a, int b, loop_space& space) {
   s.each_member(first.has_reduction ? b : a, -1, [&](int m) {
     const scheduler_node& n = s.list.nodes[m];
     for (int k = 0; k < n.num_dependencies; ++k)
-      if (!access_in(s.list.dependencies[n.first_dependency + k], n, space, s.list).ok) splits = false;
+      if (access_in(s.list.dependencies[n.first_dependency + k], n, space, s.list).failed) splits = false;
   });
   return splits ? refusal::none : refusal::loops_incompatible;
 }
@@ -101,6 +101,33 @@ constexpr refusal can_fuse_vertical(State& s, int a, int b, const loop_space& sp
   });
   if (!matches) return refusal::index_mismatch;
   return refusal::none;
+}
+
+/// Would fusing keep more memory alive than it saves? Temporaries that each side alone could have reused: read by one
+/// user, of equal dtype and size on both sides. Reference: Inductor's can_fusion_increase_peak_memory.
+template <class State>
+constexpr bool increases_peak_memory(const State& s, int a, int b, std::int64_t shared_bytes) {
+  std::int64_t overhead = 0;  // in elements
+  fixed_set<decltype(s.list.nodes)::capacity> counted{};
+  const auto temporaries = [&](int side, auto f) {
+    s.each_member(side, -1, [&](int m) {
+      const scheduler_node& n = s.list.nodes[m];
+      for (int k = 0; k < n.num_dependencies; ++k) {
+        const dependency& d = s.list.dependencies[n.first_dependency + k];
+        if (!d.write && s.list.node_of(d.buffer) >= 0 && s.num_users(d.buffer) == 1) f(d.buffer);
+      }
+    });
+  };
+  temporaries(a, [&](int x) {
+    temporaries(b, [&](int y) {
+      const node& first = (*s.g)[x];
+      const node& second = (*s.g)[y];
+      if (counted.contains(x) || first.type != second.type || s.g->numel(x) != s.g->numel(y) || is_symbolic(s.g->numel(x))) return;
+      counted.insert(x);
+      overhead += s.g->numel(x);
+    });
+  });
+  return overhead > s.o->peak_memory_factor * shared_bytes;
 }
 
 /// n2 is a matmul template and n1 runs on its loads.
@@ -179,6 +206,7 @@ constexpr refusal can_fuse(State& s, int a, int b) {
   const std::int64_t shared = s.shared_bytes(a, b);
   if (shared == 0 && !vertical && (!o.aggressive_fusion || first.has_reduction || second.has_reduction)) return refusal::no_shared_data;
   if (first.size + second.size > o.max_fusion_size) return refusal::too_many_nodes;
+  if (increases_peak_memory(s, a, b, shared)) return refusal::peak_memory;
   loop_space space{};
   if (vertical) {
     const refusal loops = common_space(s, a, b, space);

@@ -22,6 +22,7 @@ struct fusion_result {
   group_state<Capacity> state{};
   fixed_vector<fusion_verdict, 6 * Capacity + 32> log{};
   int rounds = 0;
+  bool overflowed = false;  ///< a round had more candidates than it holds (the log only forgets: explain says so)
 };
 
 /// Why two groups of the finished plan are not one: the newest refusal among their members, or null if none was asked.
@@ -164,6 +165,7 @@ constexpr int fuse_once(fusion_result<Capacity>& r, int round, bool may_reorder)
       candidates[j] = candidates[j - 1], candidates[j - 1] = c;
     }
 
+  r.overflowed = r.overflowed || candidates.overflowed;
   int fused = 0;
   for (const candidate& c : candidates) {
     const int a = s.group_of[s.groups[c.a].head], b = s.group_of[s.groups[c.b].head];

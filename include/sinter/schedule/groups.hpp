@@ -59,6 +59,12 @@ struct group_state {
     }
     return false;
   }
+  /// Nodes that read the buffer; being a result counts as one more.
+  constexpr int num_users(int buffer) const {
+    int n = is_output(buffer);
+    for (int i = 0; i < list.nodes.size(); ++i) n += reads(i, buffer);
+    return n;
+  }
   /// Must the buffer live in memory: is it a result, or read by a node outside group a?
   constexpr bool needed_outside(int buffer, int a) const {
     if (is_output(buffer) || (*g)[buffer].what == op::assign) return true;

@@ -12,9 +12,10 @@
 
 namespace sinter::detail {
 
+// Everything starts as zero: g++ 12 loses other initial values of array members in constant expressions.
 struct index_term {
   loop_var variable = loop_var::x;
-  number div = 1, mod = 0, coef = 1;  ///< mod 0: no modulo
+  number div = 0, mod = 0, coef = 0;  ///< mod 0: no modulo
   friend constexpr bool operator==(const index_term&, const index_term&) = default;
 };
 
@@ -23,12 +24,12 @@ struct index_form {
   number offset = 0;
   int size = 0;
   index_term terms[MaxTerms]{};
-  bool ok = true;  ///< false: not expressible
+  bool failed = false;  ///< not expressible
 
   constexpr void add(const index_term& t) {
     if (t.coef == 0) return;
     if (size == MaxTerms)
-      ok = false;
+      failed = true;
     else
       terms[size++] = t;
   }
@@ -46,7 +47,7 @@ using access_form = index_form<10>;     ///< an element offset
 /// One coordinate form per dimension of a node.
 struct coordinates {
   int rank = 0;
-  bool ok = true;
+  bool failed = false;
   dimension_form dims[max_rank]{};
   friend constexpr bool operator==(const coordinates& a, const coordinates& b) {
     if (a.rank != b.rank) return false;
@@ -56,26 +57,30 @@ struct coordinates {
   }
 };
 
+/// Joins one pair of neighbouring digits of one variable. False if there is none.
+template <class Table, int N>
+constexpr bool merge_digits(index_form<N>& f, Table& numbers) {
+  for (int i = 0; i < f.size; ++i)
+    for (int j = 0; j < f.size; ++j) {
+      const index_term outer = f.terms[i], inner = f.terms[j];
+      if (i == j || outer.variable != inner.variable) continue;
+      if (outer.div == inner.div && outer.mod == inner.mod)  // the same digit twice
+        f.terms[i].coef = numbers.sum(outer.coef, inner.coef);
+      else if (inner.mod != 0 && outer.div == product(inner.div, inner.mod) && outer.coef == product(inner.coef, inner.mod))
+        f.terms[i] = {inner.variable, inner.div, outer.mod == 0 ? 0 : numbers.product(outer.mod, inner.mod), inner.coef};
+      else
+        continue;
+      for (int k = j + 1; k < f.size; ++k) f.terms[k - 1] = f.terms[k];
+      --f.size;
+      return true;
+    }
+  return false;
+}
+
 /// Merges neighbouring digits of one variable and sorts: outer digits first, x before r.
 template <class Table, int N>
 constexpr void canonicalize(index_form<N>& f, Table& numbers) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int i = 0; i < f.size && !changed; ++i)
-      for (int j = 0; j < f.size && !changed; ++j) {
-        const index_term outer = f.terms[i], inner = f.terms[j];
-        if (i == j || outer.variable != inner.variable) continue;
-        if (outer.div == inner.div && outer.mod == inner.mod) {  // the same digit twice
-          f.terms[i].coef = numbers.sum(outer.coef, inner.coef);
-        } else if (inner.mod != 0 && outer.div == product(inner.div, inner.mod) && outer.coef == product(inner.coef, inner.mod)) {
-          f.terms[i] = {inner.variable, inner.div, outer.mod == 0 ? 0 : numbers.product(outer.mod, inner.mod), inner.coef};
-        } else {
-          continue;
-        }
-        for (int k = j + 1; k < f.size; ++k) f.terms[k - 1] = f.terms[k];
-        --f.size;
-        changed = true;
-      }
+  while (merge_digits(f, numbers)) {
   }
   int kept = 0;
   for (int i = 0; i < f.size; ++i)
@@ -105,7 +110,7 @@ constexpr index_form<N> affine(index_form<N> f, number factor, number shift, Tab
 /// Adds f * factor to a sum.
 template <class Table, int N, int M>
 constexpr void accumulate(index_form<N>& total, const index_form<M>& f, number factor, Table& numbers) {
-  total.ok = total.ok && f.ok;
+  total.failed = total.failed || f.failed;
   total.offset = numbers.sum(total.offset, numbers.product(f.offset, factor));
   for (int i = 0; i < f.size; ++i) {
     index_term t = f.terms[i];
@@ -124,7 +129,7 @@ constexpr int first_wide(const extents& sizes) {
 /// The dimensions of a space walked by one linear variable, row-major.
 template <class Table>
 constexpr coordinates linear_coordinates(const extents& sizes, loop_var variable, Table& numbers) {
-  coordinates c{sizes.rank, true, {}};
+  coordinates c{sizes.rank, false, {}};
   number inner = 1;
   for (int d = sizes.rank - 1; d >= 0; --d) {  // the outermost dimension needs no modulo
     if (sizes[d] != 1) c.dims[d].add({variable, inner, d == first_wide(sizes) ? 0 : sizes[d], 1});
@@ -160,9 +165,9 @@ template <class Table, int N>
 constexpr index_form<N> split_form(const index_form<N>& f, number reduced, Table& numbers) {
   index_form<N> out{};
   out.offset = f.offset;
-  out.ok = f.ok;
+  out.failed = f.failed;
   for (int i = 0; i < f.size; ++i)
-    if (!split_digit(f.terms[i], reduced, out, numbers)) out.ok = false;
+    if (!split_digit(f.terms[i], reduced, out, numbers)) out.failed = true;
   canonicalize(out, numbers);
   return out;
 }
@@ -173,7 +178,7 @@ constexpr index_form<N> joined_form(const index_form<N>& f, number reduced, Tabl
   if (reduced == 1) return f;
   index_form<N> out{};
   out.offset = f.offset;
-  out.ok = f.ok;
+  out.failed = f.failed;
   for (int i = 0; i < f.size; ++i) {
     const index_term& t = f.terms[i];
     if (t.variable == loop_var::x)
@@ -194,9 +199,9 @@ constexpr bool split_into(const dimension_form& linear, const extents& sizes, di
   if (wide == 0) return true;
   if (wide == 1) {
     out[only] = linear;
-    return linear.ok;
+    return !linear.failed;
   }
-  if (linear.offset != 0 || !linear.ok) return false;
+  if (linear.offset != 0 || linear.failed) return false;
   dimension_form rest = linear;
   number border = 1;  // coefficients in [border, border * size) belong to this dimension
   for (int d = sizes.rank - 1; d >= 0; --d) {
@@ -232,13 +237,13 @@ constexpr bool split_into(const dimension_form& linear, const extents& sizes, di
         if (!numbers.divides(next, rest.terms[i].coef)) return false;
     border = next;
   }
-  return rest.size == 0 && rest.ok;
+  return rest.size == 0 && !rest.failed;
 }
 
 /// Coordinates of a reshape's operand from those of its result: whole groups of dimensions with equal products.
 template <class Table>
 constexpr coordinates through_reshape(const coordinates& result, const extents& to, const extents& from, Table& numbers) {
-  coordinates c{from.rank, true, {}};
+  coordinates c{from.rank, false, {}};
   int i = 0, j = 0;
   while (i < to.rank || j < from.rank) {
     int i_end = i, j_end = j;
@@ -259,7 +264,7 @@ constexpr coordinates through_reshape(const coordinates& result, const extents& 
     canonicalize(linear, numbers);
     extents sizes{};
     for (int d = j; d < j_end; ++d) sizes.push_back(from[d]);
-    if (p != q || !split_into(linear, sizes, c.dims + j, numbers)) c.ok = false;
+    if (p != q || !split_into(linear, sizes, c.dims + j, numbers)) c.failed = true;
     i = i_end, j = j_end;
   }
   return c;
@@ -271,7 +276,7 @@ constexpr coordinates through_view(const Graph& g, int view, const coordinates& 
   const node& n = g[view];
   const extents& from = g.shape(n.operands[0]);
   const extents& to = g.shape(view);
-  coordinates c{from.rank, result.ok, {}};
+  coordinates c{from.rank, result.failed, {}};
   switch (n.what) {
     case op::permute:
       for (int d = 0; d < to.rank; ++d) c.dims[static_cast<int>(g.lists[n.list][d])] = result.dims[d];
@@ -285,7 +290,7 @@ constexpr coordinates through_view(const Graph& g, int view, const coordinates& 
         c.dims[d] = affine(result.dims[d], g.lists[n.list2][d], g.lists[n.list][d], numbers);
       break;
     case op::reshape: c = through_reshape(result, to, from, numbers); break;
-    default: c.ok = false;
+    default: c.failed = true;
   }
   return c;
 }
@@ -306,7 +311,7 @@ constexpr extents row_major_strides(const extents& shape, Table& numbers) {
 template <class Table>
 constexpr access_form offset_of(const coordinates& c, const extents& strides, Table& numbers) {
   access_form f{};
-  f.ok = c.ok;
+  f.failed = c.failed;
   for (int d = 0; d < c.rank; ++d) accumulate(f, c.dims[d], strides[d], numbers);
   canonicalize(f, numbers);
   return f;

@@ -88,7 +88,7 @@ struct lowering {
   }
   constexpr short access_of(int buffer, int c) {
     const access_form f = offset_of(coords[c], strides_of(buffer), *numbers);
-    if (!f.ok && blocked < 0) blocked = buffer;
+    if (f.failed && blocked < 0) blocked = buffer;
     return intern(f);
   }
 
@@ -135,7 +135,7 @@ struct lowering {
     const unsigned mask = static_cast<unsigned>(n.attr);
     const extents& shape = g->shape(n.operands[0]);
     const coordinates reduced = linear_coordinates(reduced_axes(shape, mask), loop_var::r, *numbers);
-    coordinates inside_row{shape.rank, true, {}};
+    coordinates inside_row{shape.rank, false, {}};
     for (int d = 0, kept = 0, folded = 0; d < shape.rank; ++d)
       inside_row.dims[d] = (mask >> d & 1) ? reduced.dims[folded++] : coords[c].dims[kept++];
     for (int d = 0; d < coords[c].rank; ++d)
@@ -181,7 +181,7 @@ struct lowering {
     const node& n = (*g)[id];
     if (is_view(n.what)) {
       const coordinates through = through_view(*g, id, coords[c], *numbers);
-      if (!through.ok && blocked < 0) blocked = id;
+      if (through.failed && blocked < 0) blocked = id;
       return emit(n.operands[0], intern(through), mask);
     }
     switch (n.what) {
@@ -249,7 +249,7 @@ struct lowering {
     const extents& from = g->shape(n.operands[0]);
     const extents strides = strides_of(n.operands[0]);
     const short index = emit(n.operands[1], c, mask);
-    coordinates at{from.rank, true, {}};
+    coordinates at{from.rank, false, {}};
     int gathered = 0;
     for (int d = 0; d < from.rank; ++d)
       if (g->lists[n.list][d] < 0)
@@ -272,7 +272,7 @@ struct lowering {
     const number total = numel(reduced);
     short value = -1;
     for (number k = 0; k < total; ++k) {
-      coordinates at{shape.rank, true, {}};
+      coordinates at{shape.rank, false, {}};
       number rest = k;
       int folded = reduced.rank, kept = g->shape(id).rank;
       for (int d = shape.rank - 1; d >= 0; --d)
@@ -313,7 +313,7 @@ struct lowering {
     if (over_elements && space.rnumel != 1)
       for (int d = 0; d < c.rank; ++d) {
         c.dims[d] = split_form(c.dims[d], space.rnumel, *numbers);
-        if (!c.dims[d].ok) c.ok = false;
+        if (c.dims[d].failed) c.failed = true;
       }
     return c;
   }
@@ -321,14 +321,14 @@ struct lowering {
   constexpr coordinates axes_coordinates(const extents& shape, unsigned mask) {
     const coordinates kept = linear_coordinates(kept_axes(shape, mask), loop_var::x, *numbers);
     const coordinates reduced = linear_coordinates(reduced_axes(shape, mask), loop_var::r, *numbers);
-    coordinates c{shape.rank, true, {}};
+    coordinates c{shape.rank, false, {}};
     for (int d = 0, k = 0, j = 0; d < shape.rank; ++d) c.dims[d] = (mask >> d & 1) ? reduced.dims[j++] : kept.dims[k++];
     return c;
   }
 
   /// Computes buffer `root` at `c`; stores it if `stored`; users in this list read the register.
   constexpr void emit_root(int root, const coordinates& c, bool stored) {
-    if (!c.ok && blocked < 0) blocked = root;
+    if (c.failed && blocked < 0) blocked = root;
     const short at = intern(c);
     const node& n = (*g)[root];
     const bool is_assign = n.what == op::assign;

@@ -112,31 +112,34 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
   return -1;
 }
 
-/// One node per computed buffer. A view that cannot be indexed in its reader's loop gets a buffer, and all start again.
+/// Describes one node per computed buffer. Returns the view that could not be indexed in its reader's loop, or -1.
+template <int Capacity>
+constexpr int describe_all(const graph<Capacity>& g, node_list<Capacity>& list, const options& o) {
+  list.nodes.count = list.dependencies.count = list.accesses.count = list.origins.count = 0;
+  list.numbers.definitions.count = 0;
+  for (const auto& d : g.numbers.definitions) list.numbers.definitions.push_back(d);
+  for (int id = 0; id < g.size(); ++id) {
+    if (!list.buffers.realized(id) || g[id].what == op::input) continue;
+    scheduler_node n{};
+    n.root = static_cast<short>(id);
+    n.kind = kind_of(g, id, list.buffers.unrolled.contains(id));
+    fixed_set<Capacity> origins{};
+    const int blocked = describe(g, list, n, origins, o);
+    if (blocked >= 0) return blocked;
+    list.nodes.push_back(n);
+    list.origins.push_back(origins);
+  }
+  return -1;
+}
+
+/// The nodes of a graph. What lies below a view that cannot be indexed gets a buffer; if it has one, the view itself.
 template <int Capacity>
 constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realization<Capacity>& decided, const options& o) {
   node_list<Capacity> list{};
   list.buffers = decided;
-  for (bool again = true; again;) {
-    again = false;
-    list.nodes.count = list.dependencies.count = list.accesses.count = list.origins.count = 0;
-    list.numbers.definitions.count = 0;
-    for (const auto& d : g.numbers.definitions) list.numbers.definitions.push_back(d);
-    for (int id = 0; id < g.size() && !again; ++id) {
-      if (!list.buffers.realized(id) || g[id].what == op::input) continue;
-      scheduler_node n{};
-      n.root = static_cast<short>(id);
-      n.kind = kind_of(g, id, list.buffers.unrolled.contains(id));
-      fixed_set<Capacity> origins{};
-      const int blocked = describe(g, list, n, origins, o);
-      if (blocked >= 0) {  // store what lies below the view; if that is stored already, store the view itself
-        const int below = is_view(g[blocked].what) ? g[blocked].operands[0] : blocked;
-        list.buffers.buffers.insert(list.buffers.realized(below) ? blocked : below);
-        again = true;
-      }
-      list.nodes.push_back(n);
-      list.origins.push_back(origins);
-    }
+  for (int blocked = describe_all(g, list, o); blocked >= 0; blocked = describe_all(g, list, o)) {
+    const int below = is_view(g[blocked].what) ? g[blocked].operands[0] : blocked;
+    list.buffers.buffers.insert(list.buffers.realized(below) ? blocked : below);
   }
   // Order: true dependencies, and every reader of an input's old version before the kernel that overwrites it.
   for (int i = 0; i < list.nodes.size(); ++i) {

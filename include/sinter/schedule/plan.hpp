@@ -135,7 +135,7 @@ constexpr std::int64_t lay_out(placed_buffer* buffers, int count) {
 }
 
 /// Names as Inductor's: <kind>_fused_<user-level ops, sorted, once each>_<index>.
-inline constexpr int max_name = 1024;
+inline constexpr int max_name = 4096;
 template <int Capacity>
 constexpr text_buffer<max_name> name_kernel(const plan<Capacity>& p, int index) {
   const auto& s = p.fusion.state;

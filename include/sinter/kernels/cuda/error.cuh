@@ -13,6 +13,8 @@ class cuda_error : public std::runtime_error {
       : std::runtime_error(std::string(call) + " for kernel " + kernel + ": " + cudaGetErrorString(code) + " (" +
                            cudaGetErrorName(code) + ")"),
         code_(code) {}
+  cuda_error(const char* call, const char* kernel, const std::string& text)
+      : std::runtime_error(std::string(call) + " for kernel " + kernel + ": " + text), code_(cudaErrorUnknown) {}
   cudaError_t code() const noexcept { return code_; }
 
  private:

@@ -99,12 +99,8 @@ struct operand_stream {
       if constexpr (may_copy) {
 #pragma unroll 1
         for (int c = 0; c < chunks; ++c) {
-          std::int64_t hoisted[num_memory];  // chosen, not indexed: registers have no index
-#pragma unroll
-          for (int i = 0; i < chunks; ++i)
-            if (i == c) hoisted[0] = offsets[i][0];
           const chunk_position p = position(c, accesses, k, k_extent);
-          const hoisted_place<Args> at{args, accesses.tile.at, p.x, p.r, p.valid, k, hoisted};
+          const place<Args> at{args, accesses.tile.at, p.x, p.r, p.valid};
           typename walk::fetched now;
           walk::template fetch<typename facts::on_tile>(now, at);
           store_chunk(tile, rows, c, now, at);

@@ -79,10 +79,19 @@ struct offset_of<at<Offset, Terms...>> {
       return i * sinter::detail::resolve(t::coef, sizes);
     }
   }
-  /// Neither is negative. A 64-bit division is a long subroutine; almost all are of 32-bit numbers.
+  /// Neither is negative. Almost all are 32-bit numbers; the others divide bit by bit, because the compiler's 64-bit
+  /// division is a call, which would cost the main loop its registers.
   static __device__ __forceinline__ std::int64_t quotient(std::int64_t i, std::int64_t by) {
     if (((i | by) >> 32) == 0) return static_cast<unsigned>(i) / static_cast<unsigned>(by);
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(i) / static_cast<std::uint64_t>(by));
+    const auto divisor = static_cast<std::uint64_t>(by);
+    std::uint64_t bits = static_cast<std::uint64_t>(i), rest = 0;  // quotient bits enter where the dividend's leave
+#pragma unroll 1
+    for (int n = 0; n < 64; ++n) {
+      rest = rest << 1 | bits >> 63;
+      bits <<= 1;
+      if (rest >= divisor) rest -= divisor, bits |= 1;
+    }
+    return static_cast<std::int64_t>(bits);
   }
 };
 

@@ -401,11 +401,14 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       for_lanes(count_, [this, states](int i) { Op::template step<compute_t<T>>(states[i], value<A>(i), r_); });
     } else {
       // Lane j folds the elements whose r is j modulo `states`, whatever the block.
-      for (int first = 0; first < count_; first += evaluator_of::states)
-        for_lanes(count_ - first < evaluator_of::states ? count_ - first : evaluator_of::states,
-                  [this, states, first](int j) {
-                    Op::template step<compute_t<T>>(states[j], value<A>(first + j), r_ + first + j);
-                  });
+      const auto step = [this, states](int lane, int i) {
+        Op::template step<compute_t<T>>(states[lane], value<A>(i), r_ + i);
+      };
+      int first = 0;
+      for (; first + evaluator_of::states <= count_; first += evaluator_of::states)
+        for_lanes(evaluator_of::states, [=](int lane) { step(lane, first + lane); });
+      for (int lane = 0; first + lane < count_; ++lane) step(lane, first + lane);
+      keep_stores();
     }
   }
 

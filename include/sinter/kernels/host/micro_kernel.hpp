@@ -46,6 +46,10 @@ SINTER_VECTOR(std::uint64_t, 32)
 SINTER_VECTOR(std::uint64_t, 64)
 #undef SINTER_VECTOR
 
+#ifdef __CUDACC__  // nvcc's front end hands GCC's pragma on without knowing it
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1675
+#endif
 #ifdef __clang__
 #define SINTER_UNROLL _Pragma("unroll")
 #else
@@ -120,5 +124,8 @@ const micro_kernel<T>& choose_micro_kernel() {
 #undef SINTER_MICRO_KERNEL_OF
 #undef SINTER_MICRO_DISPATCH
 #undef SINTER_UNROLL
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif
 
 }  // namespace sinter::cpu::detail

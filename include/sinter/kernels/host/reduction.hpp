@@ -67,7 +67,7 @@ class chunk_tree {
 /// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`.
 template <int P, class Evaluator>
 [[gnu::noinline]] void fold_chunk(Evaluator& e, std::int64_t x, int rows, std::int64_t first, std::int64_t last,
-                typename Evaluator::finished_folds& into) {
+                                  typename Evaluator::finished_folds& into) {
   typename Evaluator::running_folds running;
   Evaluator::template clear<P>(running);
   if constexpr (Evaluator::lane_variable == loop_var::r) {

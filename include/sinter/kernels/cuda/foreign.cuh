@@ -1,0 +1,179 @@
+// Foreign matmul: one call of cuBLASLt, one kernel. Handles are per thread and device, chosen algorithms are remembered
+// per problem, so a repeated call only launches; nothing synchronises, so it can be captured.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cublasLt.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "sinter/kernels/cuda/error.cuh"
+#include "sinter/kernels/foreign.hpp"
+
+namespace sinter::cuda {
+namespace detail {
+
+inline void check(cublasStatus_t status, const char* call, const char* kernel) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw cuda_error(call, kernel, std::string("cuBLASLt status ") + std::to_string(static_cast<int>(status)));
+}
+
+/// One handle for each device, made at first use; a thread's own, so that calls need no lock.
+inline cublasLtHandle_t blas_handle(int device, const char* name) {
+  constexpr int max_devices = 64;
+  struct handles {
+    cublasLtHandle_t of[max_devices] = {};
+    ~handles() {
+      for (cublasLtHandle_t h : of)
+        if (h != nullptr) (void)cublasLtDestroy(h);
+    }
+  };
+  static thread_local handles mine;
+  if (device < 0 || device >= max_devices) throw cuda_error("cublasLtCreate", name, "the device number is above 63");
+  if (mine.of[device] == nullptr) check(cublasLtCreate(&mine.of[device]), "cublasLtCreate", name);
+  return mine.of[device];
+}
+
+inline cudaDataType_t blas_type(dtype type) {
+  switch (type) {
+    case dtype::f16: return CUDA_R_16F;
+    case dtype::bf16: return CUDA_R_16BF;
+    case dtype::f64: return CUDA_R_64F;
+    default: return CUDA_R_32F;
+  }
+}
+
+/// A matrix of a call, owning its descriptor. A column-major matrix is told to be the transpose of a row-major one.
+struct blas_matrix {
+  cublasLtMatrixLayout_t layout = nullptr;
+  bool transposed = false;
+
+  blas_matrix(cudaDataType_t type, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col, std::int64_t batch,
+              std::int64_t batches, const char* name) {
+    const bool row_major = (col == 1 || cols == 1) && (row >= cols || rows == 1);
+    transposed = !row_major;
+    const std::int64_t stored_rows = row_major ? rows : cols, stored_cols = row_major ? cols : rows;
+    std::int64_t leading = row_major ? row : col;
+    if (leading < stored_cols) leading = stored_cols;  // a single row: its stride is never used
+    check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(stored_rows), static_cast<std::uint64_t>(stored_cols), leading),
+          "cublasLtMatrixLayoutCreate", name);
+    set(CUBLASLT_MATRIX_LAYOUT_ORDER, static_cast<std::int32_t>(CUBLASLT_ORDER_ROW), name);
+    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batches), name);
+    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, batch, name);
+  }
+  template <class T>
+  void set(cublasLtMatrixLayoutAttribute_t attribute, T value, const char* name) {
+    check(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof(value)), "cublasLtMatrixLayoutSetAttribute", name);
+  }
+  blas_matrix(const blas_matrix&) = delete;
+  blas_matrix& operator=(const blas_matrix&) = delete;
+  ~blas_matrix() { (void)cublasLtMatrixLayoutDestroy(layout); }
+};
+
+struct blas_operation {
+  cublasLtMatmulDesc_t description = nullptr;
+  blas_operation(dtype type, bool transpose_a, bool transpose_b, const char* name) {
+    const bool twofold = type == dtype::f64;
+    check(cublasLtMatmulDescCreate(&description, twofold ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, twofold ? CUDA_R_64F : CUDA_R_32F),
+          "cublasLtMatmulDescCreate", name);
+    const cublasOperation_t a = transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, b = transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check(cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof(a)), "cublasLtMatmulDescSetAttribute", name);
+    check(cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof(b)), "cublasLtMatmulDescSetAttribute", name);
+  }
+  blas_operation(const blas_operation&) = delete;
+  blas_operation& operator=(const blas_operation&) = delete;
+  ~blas_operation() { (void)cublasLtMatmulDescDestroy(description); }
+};
+
+/// What an algorithm depends on besides the type: extents, strides, and how the pointers are aligned.
+struct blas_problem {
+  foreign_matmul call{};
+  int device = 0;
+  std::uint32_t alignment = 0;
+
+  friend bool operator==(const blas_problem& x, const blas_problem& y) {
+    const foreign_matmul& a = x.call;
+    const foreign_matmul& b = y.call;
+    return x.device == y.device && x.alignment == y.alignment && a.type == b.type && a.extents.batch == b.extents.batch &&
+           a.extents.m == b.extents.m && a.extents.n == b.extents.n && a.extents.k == b.extents.k && a.a_row == b.a_row &&
+           a.a_col == b.a_col && a.a_batch == b.a_batch && a.b_row == b.b_row && a.b_col == b.b_col && a.b_batch == b.b_batch;
+  }
+};
+
+inline std::uint32_t alignment_of(const void* p) {
+  const auto address = reinterpret_cast<std::uintptr_t>(p);
+  std::uint32_t alignment = 256;
+  while (address % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
+/// The library's first choice among algorithms that are one kernel: no workspace, no split of k that a second would add up.
+inline cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const blas_operation& operation, const blas_matrix& a,
+                                             const blas_matrix& b, const blas_matrix& out, const blas_problem& problem, const char* name) {
+  struct remembered {
+    blas_problem problem{};
+    cublasLtMatmulAlgo_t algorithm{};
+    bool used = false;
+  };
+  constexpr int capacity = 32;
+  static thread_local remembered memory[capacity];
+  static thread_local int next = 0;
+  for (const remembered& r : memory)
+    if (r.used && r.problem == problem) return r.algorithm;
+
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate", name);
+  const std::uint64_t workspace = 0;
+  const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE;
+  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
+  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof(schemes));
+  const cublasLtMatmulPreferenceAttributes_t sides[] = {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                                                        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+  for (const auto side : sides)
+    (void)cublasLtMatmulPreferenceSetAttribute(preference, side, &problem.alignment, sizeof(problem.alignment));
+  cublasLtMatmulHeuristicResult_t result{};
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, operation.description, a.layout, b.layout, out.layout,
+                                                               out.layout, preference, 1, &result, &found);
+  (void)cublasLtMatmulPreferenceDestroy(preference);
+  check(status, "cublasLtMatmulAlgoGetHeuristic", name);
+  if (found == 0) throw cuda_error("cublasLtMatmulAlgoGetHeuristic", name, "the library knows no algorithm for these operands");
+  memory[next] = {problem, result.algo, true};
+  next = (next + 1) % capacity;
+  return result.algo;
+}
+
+}  // namespace detail
+
+/// Runs the matmul in `stream`. f16 and bf16 accumulate in fp32, f32 without TF32, f64 in fp64. Requires is_blas_layout.
+/// Without elements nothing is launched; without k the result is zero. Errors: cuda_error.
+inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* name) {
+  using namespace detail;
+  const matmul_extents& e = m.extents;
+  if (e.batch <= 0 || e.m <= 0 || e.n <= 0) return;
+  if (e.k <= 0) {
+    const std::size_t bytes = static_cast<std::size_t>(e.batch * e.m * e.n * item_size(m.type));
+    return check(cudaMemsetAsync(m.out, 0, bytes, stream), "cudaMemsetAsync", name);
+  }
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice", name);
+  const cublasLtHandle_t handle = blas_handle(device, name);
+  const cudaDataType_t type = blas_type(m.type);
+  const blas_matrix a(type, e.m, e.k, m.a_row, m.a_col, m.a_batch, e.batch, name);
+  const blas_matrix b(type, e.k, e.n, m.b_row, m.b_col, m.b_batch, e.batch, name);
+  const blas_matrix out(type, e.m, e.n, e.n, 1, e.m * e.n, e.batch, name);
+  const blas_operation operation(m.type, a.transposed, b.transposed, name);
+  std::uint32_t alignment = alignment_of(m.out);
+  for (const void* p : {m.a, m.b}) alignment = alignment_of(p) < alignment ? alignment_of(p) : alignment;
+  const cublasLtMatmulAlgo_t algorithm = choose_algorithm(handle, operation, a, b, out, {m, device, alignment}, name);
+  const float one = 1, zero = 0;
+  const double one_twofold = 1, zero_twofold = 0;
+  const void* alpha = m.type == dtype::f64 ? static_cast<const void*>(&one_twofold) : &one;
+  const void* beta = m.type == dtype::f64 ? static_cast<const void*>(&zero_twofold) : &zero;
+  check(cublasLtMatmul(handle, operation.description, alpha, m.a, a.layout, m.b, b.layout, beta, m.out, out.layout, m.out,
+                       out.layout, &algorithm, nullptr, 0, stream),
+        "cublasLtMatmul", name);
+}
+
+}  // namespace sinter::cuda
