@@ -31,14 +31,17 @@ struct problem {
         bias(random_values<TB>(offset(e.n), 5)),
         residual(random_values<TB>(offset(e.batch * e.m * e.n), 6)) {}
 
-  double a_row(std::int64_t g, std::int64_t m, std::int64_t k) const { return to_double(a[offset((g * e.m + m) * e.k + k)]); }
+  double a_row(std::int64_t g, std::int64_t m, std::int64_t k) const {
+    return to_double(a[offset((g * e.m + m) * e.k + k)]);
+  }
   double a_column(std::int64_t g, std::int64_t m, std::int64_t k) const {
     return to_double(a[offset((g * e.k + k) * e.m + m)]);
   }
   static double row(const std::vector<TB>& v, const matmul_extents& e, std::int64_t g, std::int64_t k, std::int64_t n) {
     return to_double(v[offset((g * e.k + k) * e.n + n)]);
   }
-  static double column(const std::vector<TB>& v, const matmul_extents& e, std::int64_t g, std::int64_t k, std::int64_t n) {
+  static double column(const std::vector<TB>& v, const matmul_extents& e, std::int64_t g, std::int64_t k,
+                       std::int64_t n) {
     return to_double(v[offset((g * e.n + n) * e.k + k)]);
   }
 };
@@ -53,7 +56,8 @@ double gelu(double x) { return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5))); }
 double silu(double x) { return x / (1 + std::exp(-x)); }
 constexpr long bits(double value) { return __builtin_bit_cast(long, value); }
 
-// ---- relu(a) with a shifted pointer, bias and gelu at the end -----------------------------------------------------------
+// ---- relu(a) with a shifted pointer, bias and gelu at the end
+// -----------------------------------------------------------
 
 template <class T>
 using relu_a = body<load<a_slot, T, a_row_major>, compute<ops::relu, T, T, 0>, yield_value<T, 1>>;
@@ -83,7 +87,8 @@ void check_relu_bias_gelu(const matmul_extents& e, int shift) {
   }
 }
 
-// ---- a is float and cast, b is scaled by a run-time scalar ----------------------------------------------------------------
+// ---- a is float and cast, b is scaled by a run-time scalar
+// ----------------------------------------------------------------
 
 using cast_a = body<load<a_slot, float, a_row_major>, cast_to<float, bf16, 0>, yield_value<bf16, 1>>;
 using scaled_b = body<load<b_slot, bf16, b_transposed>, scalar<0, float>, compute<ops::mul, float, float, 0, 1>,
@@ -109,7 +114,8 @@ void check_cast_and_scale(const matmul_extents& e, int shift) {
   }
 }
 
-// ---- silu(a * b) * (a * b2), each b with a layout of its own ------------------------------------------------------------------
+// ---- silu(a * b) * (a * b2), each b with a layout of its own
+// ------------------------------------------------------------------
 
 template <class T>
 using gate_up = body<accumulator<0, T>, accumulator<1, T>, compute<ops::silu, T, T, 0>, compute<ops::mul, T, T, 2, 1>,
@@ -134,21 +140,22 @@ void check_gate_up(const matmul_extents& e) {
   args.pointers[out_slot] = out.data();
   for (const auto tile : both_tiles) {
     out.poison();
-    run<plain<T, a_slot, a_row_major>, gate_up<T>>(
-        tile, bodies<plain<T, b_slot, AtB>, plain<T, b2_slot, AtB2>>{}, args, e);
+    run<plain<T, a_slot, a_row_major>, gate_up<T>>(tile, bodies<plain<T, b_slot, AtB>, plain<T, b2_slot, AtB2>>{}, args,
+                                                   e);
     compare(out, reference, tolerance<T>(), e, std::string("gate and up, ") + name_of(tile));
   }
 }
 
-// ---- rms_norm(a, weight), residual at the end, the sum also as float -----------------------------------------------------------
+// ---- rms_norm(a, weight), residual at the end, the sum also as float
+// -----------------------------------------------------------
 
 // 0 a, 1 a^2, 2 sum, 3 1/K, 4 mean, 5 eps, 6 + eps, 7 rsqrt, 8 a * rsqrt, 9 weight[k], 10 * weight
 template <class T, class At>
-using rms_norm_a =
-    body<load<a_slot, T, At>, compute<ops::square, float, float, 0>, reduce<ops::sum, float, float, 1>, scalar<0, float>,
-         compute<ops::mul, float, float, 2, 3>, constant<float, bits(1e-6)>, compute<ops::add, float, float, 4, 5>,
-         compute<ops::rsqrt, float, float, 6>, compute<ops::mul, float, float, 0, 7>,
-         load<weight_slot, T, at<0, term<loop_var::r, 1, 0, 1>>>, compute<ops::mul, float, float, 8, 9>, yield_value<T, 10>>;
+using rms_norm_a = body<load<a_slot, T, At>, compute<ops::square, float, float, 0>, reduce<ops::sum, float, float, 1>,
+                        scalar<0, float>, compute<ops::mul, float, float, 2, 3>, constant<float, bits(1e-6)>,
+                        compute<ops::add, float, float, 4, 5>, compute<ops::rsqrt, float, float, 6>,
+                        compute<ops::mul, float, float, 0, 7>, load<weight_slot, T, at<0, term<loop_var::r, 1, 0, 1>>>,
+                        compute<ops::mul, float, float, 8, 9>, yield_value<T, 10>>;
 template <class T>
 using add_residual = body<accumulator<0, T>, load<extra_slot, T, out_row_major>, compute<ops::add, float, float, 0, 1>,
                           store<out_slot, T, 2, out_row_major>, store<second_slot, float, 2, out_row_major>>;
@@ -192,15 +199,16 @@ void check_rms_norm(const matmul_extents& e, int shift) {
   }
 }
 
-// ---- layer_norm(a) in two loops over k: mean, then squared deviations ------------------------------------------------------------
+// ---- layer_norm(a) in two loops over k: mean, then squared deviations
+// ------------------------------------------------------------
 
 // 0 a, 1 sum, 2 1/K, 3 mean, 4 a - mean, 5 squared, 6 sum, 7 variance, 8 eps, 9 + eps, 10 rsqrt, 11 normalised
 template <class T>
 using layer_norm_a =
     body<load<a_slot, T, a_row_major>, reduce<ops::sum, T, T, 0>, scalar<0, T>, compute<ops::mul, T, T, 1, 2>,
          compute<ops::sub, T, T, 0, 3>, compute<ops::square, T, T, 4>, reduce<ops::sum, T, T, 5>,
-         compute<ops::mul, T, T, 6, 2>, constant<T, bits(1e-5)>, compute<ops::add, T, T, 7, 8>, compute<ops::rsqrt, T, T, 9>,
-         compute<ops::mul, T, T, 4, 10>, yield_value<T, 11>>;
+         compute<ops::mul, T, T, 6, 2>, constant<T, bits(1e-5)>, compute<ops::add, T, T, 7, 8>,
+         compute<ops::rsqrt, T, T, 9>, compute<ops::mul, T, T, 4, 10>, yield_value<T, 11>>;
 
 template <class T>
 void check_layer_norm(const matmul_extents& e, int shift) {
@@ -235,7 +243,8 @@ void check_layer_norm(const matmul_extents& e, int shift) {
   }
 }
 
-// ---- b divided by its column's greatest absolute value: statistics on the other operand ----------------------------------------------
+// ---- b divided by its column's greatest absolute value: statistics on the other operand
+// ----------------------------------------------
 
 template <class T, class At>
 using scaled_to_one = body<load<b_slot, T, At>, compute<ops::abs, float, float, 0>, reduce<ops::amax, float, float, 1>,
@@ -267,17 +276,20 @@ void check_column_statistics(const matmul_extents& e) {
   }
 }
 
-// ---- rows of a gathered by index, k beyond a bound masked, the index a value too ----------------------------------------------------------
+// ---- rows of a gathered by index, k beyond a bound masked, the index a value too
+// ----------------------------------------------------------
 
 // 0 k < 20, 1 row index, 2 gathered a where 0, 3 k as float, 4 sum
 template <class T>
-using gathered_a = body<inside<at<0, term<loop_var::r, 1, 0, 1>>, 0, 20>, load<extra_slot, std::int32_t, at<0, term<loop_var::x, 1, 0, 1>>>,
+using gathered_a = body<inside<at<0, term<loop_var::r, 1, 0, 1>>, 0, 20>,
+                        load<extra_slot, std::int32_t, at<0, term<loop_var::x, 1, 0, 1>>>,
                         gather_load<a_slot, T, at<0, term<loop_var::r, 1, 0, 1>>, 1, depth_, rows_, 0>,
                         index_value<at<1, term<loop_var::r, 1, 0, 2>>>, widen_to<std::int64_t, float, 3>,
                         compute<ops::add, float, float, 2, 4>, yield_value<T, 5>>;
 // where n < 10: b, else 0
 template <class T>
-using masked_b = body<inside<at<0, term<loop_var::x, 1, columns_, 1>>, 0, 10>, load<b_slot, T, b_row_major, 0>, yield_value<T, 1>>;
+using masked_b =
+    body<inside<at<0, term<loop_var::x, 1, columns_, 1>>, 0, 10>, load<b_slot, T, b_row_major, 0>, yield_value<T, 1>>;
 
 template <class T>
 void check_gather_and_mask(const matmul_extents& e) {
@@ -307,7 +319,8 @@ void check_gather_and_mask(const matmul_extents& e) {
   }
 }
 
-// ---- views no wide access fits: triples with gaps in a, a permuted and masked result ------------------------------------------------------
+// ---- views no wide access fits: triples with gaps in a, a permuted and masked result
+// ------------------------------------------------------
 
 using gaps_in_a = at<1, term<loop_var::x, 1, 0, stride_a_>, term<loop_var::r, 3, 0, 4>, term<loop_var::r, 1, 3, 1>>;
 using permuted_out = at<0, term<loop_var::x, columns_, 0, columns_>, term<loop_var::x, 5, dynamic_number(6), 1>,
@@ -355,8 +368,7 @@ void check_irregular(const matmul_extents& e) {
       if (std::abs(reference[i]) < 1e-3 || reference[i] == -1.0) {
         if (to_double(static_cast<T>(got[i])) >= 0 && to_double(static_cast<T>(got[i])) < 1e-3)
           allowed[i] = to_double(static_cast<T>(got[i]));
-        else if (to_double(static_cast<T>(got[i])) == -1.0 && std::abs(reference[i]) < 1e-3)
-          allowed[i] = -1.0;
+        else if (to_double(static_cast<T>(got[i])) == -1.0 && std::abs(reference[i]) < 1e-3) allowed[i] = -1.0;
       }
     compare(out, allowed, tolerance<T>(), e, std::string("irregular views, ") + name_of(tile));
   }

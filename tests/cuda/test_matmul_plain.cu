@@ -33,7 +33,8 @@ std::vector<T> padded(const std::vector<T>& dense, std::int64_t length, std::int
 
 template <class T, class AtA, class AtB>
 void check(const matmul_extents& e, const arrangement& where, const char* what) {
-  constexpr bool a_is_transposed = std::is_same_v<AtA, a_transposed>, b_is_transposed = std::is_same_v<AtB, b_transposed>;
+  constexpr bool a_is_transposed = std::is_same_v<AtA, a_transposed>,
+                 b_is_transposed = std::is_same_v<AtB, b_transposed>;
   const auto a = random_values<T>(offset(e.batch * e.m * e.k), 1), b = random_values<T>(offset(e.batch * e.k * e.n), 2);
   const buffer<T> a_device(a_is_transposed ? a : padded(a, e.k, e.k + where.pad_a), where.shift_a);
   const buffer<T> b_device(b_is_transposed ? padded(b, e.k, e.k + where.pad_b) : b, where.shift_b);
@@ -41,10 +42,12 @@ void check(const matmul_extents& e, const arrangement& where, const char* what) 
   auto reference = multiply(
       e,
       [&](std::int64_t g, std::int64_t m, std::int64_t k) {
-        return to_double(static_cast<T>(a[offset(a_is_transposed ? (g * e.k + k) * e.m + m : (g * e.m + m) * e.k + k)]));
+        return to_double(
+            static_cast<T>(a[offset(a_is_transposed ? (g * e.k + k) * e.m + m : (g * e.m + m) * e.k + k)]));
       },
       [&](std::int64_t g, std::int64_t k, std::int64_t n) {
-        return to_double(static_cast<T>(b[offset(b_is_transposed ? (g * e.n + n) * e.k + k : (g * e.k + k) * e.n + n)]));
+        return to_double(
+            static_cast<T>(b[offset(b_is_transposed ? (g * e.n + n) * e.k + k : (g * e.k + k) * e.n + n)]));
       });
   if constexpr (std::is_integral_v<T>)
     for (auto& v : reference) v = static_cast<double>(element_of<T>(v));
@@ -93,8 +96,9 @@ TEST_CASE("matmul of integers wraps") {
 
 TEST_CASE("matmul: misaligned pointers and padded rows") {
   const matmul_extents shapes[] = {{1, 65, 72, 72}, {1, 128, 64, 64}, {1, 17, 129, 40}, {2, 64, 128, 96}, {3, 5, 7, 9}};
-  const arrangement arrangements[] = {{1, 0, 0, 0, 0}, {0, 1, 0, 0, 0}, {0, 0, 1, 0, 0}, {3, 5, 7, 0, 0}, {4, 4, 4, 0, 0},
-                                      {8, 8, 8, 0, 0}, {0, 0, 0, 8, 8}, {0, 0, 0, 1, 3}, {0, 0, 0, 4, 4}, {2, 8, 0, 5, 16}};
+  const arrangement arrangements[] = {{1, 0, 0, 0, 0}, {0, 1, 0, 0, 0}, {0, 0, 1, 0, 0}, {3, 5, 7, 0, 0},
+                                      {4, 4, 4, 0, 0}, {8, 8, 8, 0, 0}, {0, 0, 0, 8, 8}, {0, 0, 0, 1, 3},
+                                      {0, 0, 0, 4, 4}, {2, 8, 0, 5, 16}};
   for (const auto& e : shapes)
     for (const auto& where : arrangements) {
       check<sinter::f16, a_row_major, b_row_major>(e, where, "a * b");
@@ -114,6 +118,65 @@ TEST_CASE("matmul: batches, and enough tiles for the large one to be chosen") {
   check<sinter::bf16, a_row_major, b_transposed>({1, 1300, 1290, 72}, {}, "a * b^T");
   check<sinter::f16, a_row_major, b_row_major>({11, 300, 300, 48}, {}, "a * b");
   check<float, a_row_major, b_row_major>({1, 1300, 1290, 24}, {}, "a * b");
+}
+
+TEST_CASE("matmul: operands and results of more than 2^31 elements") {
+  using T = sinter::f16;
+  const matmul_extents cases[] = {{1, 33600000, 8, 64}, {1, 70000, 40000, 16}, {1, 8, 33600000, 64}};
+  for (const auto& e : cases) {
+    INFO("m " << e.m << " n " << e.n << " k " << e.k);
+    const std::size_t sizes[] = {offset(e.m * e.k), offset(e.k * e.n), offset(e.m * e.n)};
+    T* memory[3] = {};
+    bool enough = true;
+    for (int i = 0; i < 3; ++i)
+      enough = enough && cudaMalloc(reinterpret_cast<void**>(&memory[i]), sizes[i] * sizeof(T)) == cudaSuccess;
+    if (enough) {
+      // All the same value, except the first and last rows of a and of b^T.
+      const double usual = to_double(T::from_bits(0x2c2c));
+      for (int i = 0; i < 3; ++i) checked(cudaMemset(memory[i], 0x2c, sizes[i] * sizeof(T)));
+      const auto row = random_values<T>(offset(e.k), 1), column = random_values<T>(offset(e.k), 2);
+      checked(cudaMemcpy(memory[0] + (e.m - 1) * e.k, row.data(), offset(e.k) * sizeof(T), cudaMemcpyHostToDevice));
+      checked(cudaMemcpy(memory[1] + (e.n - 1) * e.k, column.data(), offset(e.k) * sizeof(T), cudaMemcpyHostToDevice));
+      plain_arguments args{};
+      set_sizes(args, e);
+      for (int i = 0; i < 3; ++i) args.pointers[i] = memory[i];
+      run<plain<T, 0, a_row_major>, store_result<T>>(which_tile::chosen, bodies<plain<T, 1, b_transposed>>{}, args, e);
+      double ordinary = 0, last_row = 0, last_column = 0, corner = 0;
+      for (std::int64_t k = 0; k < e.k; ++k) {
+        const double r = to_double(static_cast<T>(row[offset(k)])), c = to_double(static_cast<T>(column[offset(k)]));
+        ordinary += usual * usual;
+        last_row += r * usual;
+        last_column += usual * c;
+        corner += r * c;
+      }
+      const auto at = [&](std::int64_t m, std::int64_t n) {
+        T value{};
+        checked(cudaMemcpy(&value, memory[2] + m * e.n + n, sizeof(T), cudaMemcpyDeviceToHost));
+        return to_double(value);
+      };
+      for (const std::int64_t m : {std::int64_t(0), e.m / 2, e.m - 2}) {
+        CHECK(at(m, 0) == doctest::Approx(ordinary).epsilon(2e-3));
+        CHECK(at(m, e.n - 2) == doctest::Approx(ordinary).epsilon(2e-3));
+        CHECK(at(m, e.n - 1) == doctest::Approx(last_column).epsilon(2e-3));
+      }
+      CHECK(at(e.m - 1, e.n / 2) == doctest::Approx(last_row).epsilon(2e-3));
+      CHECK(at(e.m - 1, e.n - 1) == doctest::Approx(corner).epsilon(2e-3));
+    } else {
+      MESSAGE("not enough device memory for this case");
+      (void)cudaGetLastError();
+    }
+    for (T* p : memory) checked(cudaFree(p));
+  }
+}
+
+TEST_CASE("matmul: more tiles than a grid has blocks is an error, not a wrong result") {
+  const matmul_extents e{1, std::int64_t(1) << 40, std::int64_t(1) << 40, 8};
+  plain_arguments args{};
+  set_sizes(args, e);
+  using T = sinter::f16;
+  CHECK_THROWS_AS((sinter::cuda::matmul<plain<T, 0, a_row_major>, bodies<plain<T, 1, b_row_major>>, store_result<T>>(
+                      args, e, nullptr, "matmul_test")),
+                  sinter::cuda_error);
 }
 
 TEST_CASE("matmul: batches beyond any grid dimension but the first") {

@@ -1,6 +1,5 @@
-// What the matmul tests share: device buffers with guards, index expressions of the usual layouts, shapes, launches that
-// force each tile, and the comparison with a double-precision loop.
-// SPDX-License-Identifier: BSL-1.0
+// What the matmul tests share: device buffers with guards, index expressions of the usual layouts, shapes, launches
+// that force each tile, and the comparison with a double-precision loop. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <doctest/doctest.h>
@@ -84,12 +83,9 @@ class buffer {
 
 template <class T>
 T element_of(double value) {
-  if constexpr (std::is_same_v<T, bool>)
-    return value != 0;
-  else if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::int64_t>(value));
-  else
-    return narrow<T>(static_cast<compute_t<T>>(value));
+  if constexpr (std::is_same_v<T, bool>) return value != 0;
+  else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(value));
+  else return narrow<T>(static_cast<compute_t<T>>(value));
 }
 template <class T>
 double to_double(T value) {
@@ -107,14 +103,10 @@ std::vector<T> random_values(std::size_t size, unsigned seed) {
   std::vector<T> values(size);
   for (std::size_t i = 0; i < size; ++i) {
     const double unit = static_cast<double>(bits()) / 4294967296.0;
-    if constexpr (std::is_same_v<T, bool>)
-      values[i] = unit < 0.1;
-    else if constexpr (std::is_same_v<T, std::uint8_t>)
-      values[i] = static_cast<T>(unit * 8);
-    else if constexpr (std::is_integral_v<T>)
-      values[i] = static_cast<T>(std::floor(unit * 19) - 9);
-    else
-      values[i] = element_of<T>(unit * 2 - 1);
+    if constexpr (std::is_same_v<T, bool>) values[i] = unit < 0.1;
+    else if constexpr (std::is_same_v<T, std::uint8_t>) values[i] = static_cast<T>(unit * 8);
+    else if constexpr (std::is_integral_v<T>) values[i] = static_cast<T>(std::floor(unit * 19) - 9);
+    else values[i] = element_of<T>(unit * 2 - 1);
   }
   return values;
 }
@@ -140,7 +132,8 @@ inline std::vector<matmul_extents> all_shapes(int every = 1, std::int64_t batch 
   return shapes;
 }
 
-// ---- index expressions of the usual layouts; x = batch * rows + row, r = k; the numbers are slots of sizes ------------
+// ---- index expressions of the usual layouts; x = batch * rows + row, r = k; the numbers are slots of sizes
+// ------------
 
 inline constexpr long rows_ = dynamic_number(0), columns_ = dynamic_number(1), depth_ = dynamic_number(2);
 inline constexpr long rows_depth_ = dynamic_number(3), depth_columns_ = dynamic_number(4);
@@ -148,9 +141,10 @@ inline constexpr long stride_a_ = dynamic_number(5), stride_b_ = dynamic_number(
 inline constexpr int num_sizes = 7;
 
 using a_row_major = at<0, term<loop_var::x, 1, 0, stride_a_>, term<loop_var::r, 1, 0, 1>>;
-using a_transposed = at<0, term<loop_var::x, rows_, 0, rows_depth_>, term<loop_var::x, 1, rows_, 1>, term<loop_var::r, 1, 0, rows_>>;
-using b_row_major =
-    at<0, term<loop_var::x, columns_, 0, depth_columns_>, term<loop_var::x, 1, columns_, 1>, term<loop_var::r, 1, 0, columns_>>;
+using a_transposed =
+    at<0, term<loop_var::x, rows_, 0, rows_depth_>, term<loop_var::x, 1, rows_, 1>, term<loop_var::r, 1, 0, rows_>>;
+using b_row_major = at<0, term<loop_var::x, columns_, 0, depth_columns_>, term<loop_var::x, 1, columns_, 1>,
+                       term<loop_var::r, 1, 0, columns_>>;
 using b_transposed = at<0, term<loop_var::x, 1, 0, stride_b_>, term<loop_var::r, 1, 0, 1>>;
 using out_row_major = at<0, term<loop_var::x, 1, 0, 1>>;
 using along_n = at<0, term<loop_var::x, 1, columns_, 1>>;
@@ -186,16 +180,14 @@ void run(which_tile which, bodies<B...> bs, const Args& args, const matmul_exten
   } else {
     constexpr int width = mm::matmul_block<typename choice::large, A, bodies<B...>, Epilogue>::end::width;
     auto problem = mm::classify_problem<width>(A{}, bs, Epilogue{}, args, e, std::index_sequence_for<B...>{});
-    if (which == which_tile::large)
-      mm::launch_tiles<typename choice::large>(problem, args, nullptr, "matmul_test");
-    else
-      mm::launch_tiles<typename choice::small>(problem, args, nullptr, "matmul_test");
+    if (which == which_tile::large) mm::launch_tiles<typename choice::large>(problem, args, nullptr, "matmul_test");
+    else mm::launch_tiles<typename choice::small>(problem, args, nullptr, "matmul_test");
   }
   checked(cudaDeviceSynchronize());
 }
 
-/// The result and the reference differ by at most `allowed` of the reference's norm; on failure, where. Sums of k products
-/// that happen to cancel are not taken for small.
+/// The result and the reference differ by at most `allowed` of the reference's norm; on failure, where. Sums of k
+/// products that happen to cancel are not taken for small.
 template <class T>
 void compare(const buffer<T>& out, const std::vector<double>& reference, double allowed, const matmul_extents& e,
              const std::string& what) {

@@ -1,4 +1,4 @@
-// Pointwise ops on the host; the cases are tests/cases/ops.hpp.
+// The cases of tests/cases/ops.hpp on the host.
 // SPDX-License-Identifier: BSL-1.0
 #include "on_host.hpp"
 

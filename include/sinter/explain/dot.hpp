@@ -12,8 +12,8 @@ std::string to_dot(const Fused&) {
   constexpr const auto& p = Fused::plan();
   const auto& s = p.fusion.state;
   const auto& g = Fused::graph();
-  const auto node_name = [](int n) { return "n" + std::to_string(n); };
-  const auto buffer_name = [](int b) { return "b" + std::to_string(b); };
+  const auto node_name = [](int n) { return std::string("n") + std::to_string(n); };
+  const auto buffer_name = [](int b) { return std::string("b") + std::to_string(b); };
   std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n";
   for (const input_info& i : g.inputs)
     text += "  " + buffer_name(i.node) + " [label=\"" + detail::buffer_text(g, i.node) + "\", shape=ellipse];\n";

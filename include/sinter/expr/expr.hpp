@@ -123,11 +123,15 @@ constexpr short widened(trace* t, short id, dtype type) {
   if (t->nodes[id].type == type) return id;
   return t->add(op::widen, type, t->shape(id), id);
 }
-/// Operand as a node of shape `shape`. Scalars have no indices to broadcast over.
-constexpr short broadcasted(trace* t, short id, const extents& shape) {
-  if (t->shape(id) == shape || t->nodes[id].what == op::constant || t->nodes[id].what == op::scalar) return id;
+/// A node of shape `shape` with the elements of `id` repeated.
+constexpr short expanded(trace* t, short id, const extents& shape) {
+  if (t->shape(id) == shape) return id;
   t->require_equal(t->shape(id), shape);
   return t->add(op::broadcast, t->nodes[id].type, shape, id);
+}
+/// Operand as a node of shape `shape`. Scalars have no indices to broadcast over.
+constexpr short broadcasted(trace* t, short id, const extents& shape) {
+  return t->nodes[id].what == op::constant || t->nodes[id].what == op::scalar ? id : expanded(t, id, shape);
 }
 
 /// Any operand as a node of the given type and shape. A scalar stays rank 0: it has no indices to broadcast over.

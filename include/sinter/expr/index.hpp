@@ -30,7 +30,7 @@ constexpr expr<T, S> full_like(expr<T, S> like, V value) {
   trace* t = like.graph();
   const origin_scope call(t, "full");
   const short scalar = detail::node_of(t, value, T, extents{});
-  return {t, detail::broadcasted(t, scalar, S)};
+  return {t, detail::expanded(t, scalar, S)};
 }
 
 namespace detail {

@@ -118,7 +118,7 @@ constexpr auto reshape(expr<T, S> x) {
     number known = 1;
     for (long size : {Sizes...})
       if (size != infer) known = product(known, size);
-    x.graph()->numbers.quotient(numel(S), known);
+    x.graph()->numbers.quotient(x.graph()->numbers.numel(S), known);
   }
   return detail::reshaped<shape>(x);
 }
@@ -204,7 +204,7 @@ constexpr expr<T, Shape> repeated_to(expr<T, S> x) {
     x.graph()->refused = true;
     return {x.graph(), x.id()};
   }
-  return {x.graph(), broadcasted(x.graph(), x.id(), Shape)};
+  return {x.graph(), expanded(x.graph(), x.id(), Shape)};
 }
 }  // namespace detail
 

@@ -72,6 +72,7 @@ struct graph_builder : graph<Capacity> {
     node n{};
     n.what = op::constant;
     n.type = type;
+    value.integer = type == dtype::boolean ? value.real != 0 || value.integer != 0 : value.integer;
     n.shape = intern(extents{});
     int at = 0;
     while (at < scalars.size() && !(scalars[at] == value)) ++at;
@@ -83,6 +84,7 @@ struct graph_builder : graph<Capacity> {
     node n{};
     n.what = op::scalar;
     n.type = type;
+    value.integer = type == dtype::boolean ? value.real != 0 || value.integer != 0 : value.integer;
     n.shape = intern(extents{});
     n.attr = static_cast<short>(scalars.push_back(value));
     return add(n);
@@ -103,7 +105,7 @@ struct graph_builder : graph<Capacity> {
 
  private:
   // Equal nodes are found by a hash: chains of positions plus one, so that zero is the end.
-  static constexpr int num_buckets = Capacity < 64 ? Capacity : 64;
+  static constexpr int num_buckets = Capacity < 256 ? Capacity : 256;
   short newest_node[num_buckets]{};
   short older_node[Capacity]{};
 

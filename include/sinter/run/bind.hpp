@@ -30,7 +30,8 @@ bound_argument bind_argument(const T& argument) {
   b.rank = T::rank;
   if constexpr (is_value<T>) {
     b.by_value = true;
-    b.scalar = {static_cast<double>(argument.get()), static_cast<std::int64_t>(argument.get())};
+    const auto v = widen(argument.get());
+    b.scalar = {static_cast<double>(v), convert<std::int64_t, typename T::element>(v)};
   } else {
     b.data = const_cast<void*>(argument.data());
     b.writable = argument.writable();

@@ -274,6 +274,7 @@ struct program {
     static constexpr planned_kernel planned = plan.kernels[Index];
     static_assert(sizeof(arguments<value.buffers.size(), value.scalars.size(), value.sizes.size()>) <= max_parameter_bytes,
                   "fuse(fn): a kernel needs more than the 32764 bytes of parameters that CUDA allows; lower options.max_fusion_size");
+    static_assert(!value.blocked, "sinter: a fused access cannot be indexed; please report this function");
     static_assert(!value.overflowed, "fuse(fn): one kernel has more instructions than the lowering holds; lower options.max_fusion_size");
     static_assert(name_length<Index> < max_name, "fuse(fn): a kernel's name is longer than 4 KiB; lower options.max_fusion_size");
   };

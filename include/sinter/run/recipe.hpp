@@ -79,7 +79,12 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
     for (int i = 0; i < num_numbers; ++i) {
       const number_definition& d = table.definitions[i];
       const bool from_input = d.rule == number_rule::input_extent || d.rule == number_rule::input_stride;
-      s[static_cast<std::size_t>(i)] = {d.rule, from_input ? number_source{d.a, -1} : source(d.a), from_input ? number_source{d.b, -1} : source(d.b)};
+      number_step& step = s[static_cast<std::size_t>(i)];
+      step.rule = d.rule;
+      if (from_input)  // not a conditional expression: nvcc 13's device pass crashes on one of these aggregates in a lambda
+        step.a = {d.a, -1}, step.b = {d.b, -1};
+      else
+        step.a = source(d.a), step.b = source(d.b);
     }
     return s;
   }();

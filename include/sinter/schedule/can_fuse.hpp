@@ -36,7 +36,8 @@ constexpr bool reads_match(State& s, int buffer, int writer, int reader, const l
   return true;
 }
 
-/// No member may overwrite an input that a member still reads elsewhere.
+/// No member may overwrite an element that another member reads or writes in another iteration: of an input's earlier
+/// versions, each iteration touches only what it overwrites itself, and a matmul's operands none.
 template <class State>
 constexpr bool overwrites_are_safe(State& s, int a, int b, const loop_space& space) {
   if (s.g->assigns.empty()) return true;
@@ -44,17 +45,21 @@ constexpr bool overwrites_are_safe(State& s, int a, int b, const loop_space& spa
   s.each_member(a, b, [&](int writer) {
     const node& root = (*s.g)[s.list.nodes[writer].root];
     if (root.what != op::assign) return;
-    const int old = view_base(*s.g, root.operands[0]);
+    const int memory = memory_of(*s.g, s.list.nodes[writer].root);
     const scheduler_node& w = s.list.nodes[writer];
     access_form written{};
     for (int k = 0; k < w.num_dependencies; ++k)
       if (s.list.dependencies[w.first_dependency + k].write) written = access_in(s.list.dependencies[w.first_dependency + k], w, space, s.list);
-    s.each_member(a, b, [&](int reader) {
-      const scheduler_node& n = s.list.nodes[reader];
+    s.each_member(a, b, [&](int other) {
+      const scheduler_node& n = s.list.nodes[other];
+      bool before_product = false;
+      s.each_member(a, b, [&](int m) {
+        if (s.list.nodes[m].kind == node_kind::matmul && !s.list.ancestors[other].contains(m)) before_product = true;
+      });
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = s.list.dependencies[n.first_dependency + k];
-        if (d.buffer != old || d.write) continue;
-        if (d.star || !(access_in(d, n, space, s.list) == written)) safe = false;
+        if (d.buffer >= w.root || memory_of(*s.g, d.buffer) != memory) continue;
+        if (d.star || before_product || !(access_in(d, n, space, s.list) == written)) safe = false;
       }
     });
   });
@@ -114,7 +119,8 @@ constexpr bool increases_peak_memory(const State& s, int a, int b, std::int64_t 
       const scheduler_node& n = s.list.nodes[m];
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = s.list.dependencies[n.first_dependency + k];
-        if (!d.write && s.list.node_of(d.buffer) >= 0 && s.num_users(d.buffer) == 1) f(d.buffer);
+        const int producer = s.list.node_of(d.buffer);
+        if (!d.write && producer >= 0 && s.group_of[producer] != side && s.num_users(d.buffer) == 1) f(d.buffer);
       }
     });
   };
@@ -168,6 +174,7 @@ constexpr refusal can_fuse_prologue(State& s, int a, int b) {
     if (left != buffer || producer.space.rnumel != shape[shape.rank - 1] || s.list.nodes[result].kind == node_kind::reduction)
       return refusal::prologue_not_expressible;
   }
+  if (!overwrites_are_safe(s, a, b, s.groups[b].space)) return refusal::overwrites_operand;
   return s.prologue_is_expressible(a, b) ? refusal::none : refusal::prologue_not_expressible;
 }
 

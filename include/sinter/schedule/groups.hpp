@@ -98,11 +98,8 @@ struct group_state {
   constexpr std::int64_t bytes_of(const dependency& d, const scheduler_node& n) const {
     const std::int64_t whole = bytes_of(d.buffer);
     if (d.star) return whole;
-    const access_form& f = list.accesses[d.own];
-    bool uses_r = false;
-    for (int t = 0; t < f.size; ++t) uses_r = uses_r || f.terms[t].variable == loop_var::r;
     const std::int64_t touched =
-        list.numbers.hint(n.space.numel) * (uses_r ? list.numbers.hint(n.space.rnumel) : 1) * item_size((*g)[d.buffer].type);
+        list.numbers.hint(n.space.numel) * (list.uses_r(d) ? list.numbers.hint(n.space.rnumel) : 1) * item_size((*g)[d.buffer].type);
     return touched < whole ? touched : whole;
   }
   /// Bytes group a reads from buffers it does not write itself.
@@ -123,9 +120,25 @@ struct group_state {
     return total;
   }
 
+  /// The dimensions a node loops over, without those of one element.
+  constexpr extents loop_extents(const scheduler_node& n) const {
+    const node& root = (*g)[n.root];
+    const extents& all = g->shape(n.kind == node_kind::reduction ? root.operands[0] : n.root);
+    extents e{};
+    for (int d = 0; d < all.rank; ++d)
+      if (all[d] != 1) e.push_back(all[d]);
+    return e;
+  }
+  /// Does the loop read elements of the buffer more than once?
+  constexpr bool repeats(const dependency& d, const scheduler_node& n) const {
+    return list.numbers.hint(g->numel(d.buffer)) < list.numbers.hint(n.space.numel) * list.numbers.hint(n.space.rnumel);
+  }
+  /// Do two nodes read (or write) the same elements in the same order?
   constexpr bool same_access(const dependency& x, const scheduler_node& nx, const dependency& y, const scheduler_node& ny) const {
     if (x.buffer != y.buffer || x.star || y.star) return false;
-    if (x.own == y.own && nx.space == ny.space) return true;
+    // Pointwise loops of different dimensions walk alike only what they walk once: two broadcasts are two accesses.
+    if (nx.space.rnumel == 1 && ny.space.rnumel == 1 && repeats(x, nx) && !(loop_extents(nx) == loop_extents(ny))) return false;
+    if (x.own == y.own && (nx.space == ny.space || (nx.space.numel == ny.space.numel && !list.uses_r(x)))) return true;
     return x.joined == y.joined && product(nx.space.numel, nx.space.rnumel) == product(ny.space.numel, ny.space.rnumel);
   }
   /// score_fusion_memory: bytes of the accesses both groups make. A template's are compared by buffer.

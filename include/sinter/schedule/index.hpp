@@ -133,7 +133,7 @@ constexpr coordinates linear_coordinates(const extents& sizes, loop_var variable
   number inner = 1;
   for (int d = sizes.rank - 1; d >= 0; --d) {  // the outermost dimension needs no modulo
     if (sizes[d] != 1) c.dims[d].add({variable, inner, d == first_wide(sizes) ? 0 : sizes[d], 1});
-    inner = numbers.product(inner, sizes[d]);
+    if (sizes[d] != 0) inner = numbers.product(inner, sizes[d]);  // a loop that never runs divides by nothing
   }
   return c;
 }
@@ -244,6 +244,19 @@ constexpr bool split_into(const dimension_form& linear, const extents& sizes, di
 template <class Table>
 constexpr coordinates through_reshape(const coordinates& result, const extents& to, const extents& from, Table& numbers) {
   coordinates c{from.rank, false, {}};
+  if (numel(from) == 0) {  // no element is ever read: only on which variables it depends matters
+    int empty = 0;
+    for (int d = 0; d < from.rank; ++d)
+      if (from[d] == 0) empty = d;
+    bool uses_x = false, uses_r = false;
+    for (int d = 0; d < to.rank; ++d)
+      for (int t = 0; t < result.dims[d].size; ++t) {
+        bool& used = result.dims[d].terms[t].variable == loop_var::x ? uses_x : uses_r;
+        if (!used) c.dims[empty].add({result.dims[d].terms[t].variable, 1, 0, 1});
+        used = true;
+      }
+    return c;
+  }
   int i = 0, j = 0;
   while (i < to.rank || j < from.rank) {
     int i_end = i, j_end = j;

@@ -45,7 +45,7 @@ struct lowering {
 
   fixed_vector<instruction, max_instructions> code{};
   fixed_vector<access_form, 128> accesses{};
-  fixed_vector<coordinates, 48> coords{};
+  fixed_vector<coordinates, 80> coords{};
   int blocked = -1;  ///< the view that cannot be indexed in this loop, if one was met
 
   struct memo {
@@ -60,11 +60,18 @@ struct lowering {
   };
   fixed_vector<product_of, 96> produced{};
   short accumulators[2] = {-1, -1};  ///< matmul nodes whose values arrive in registers
+  bool by_elements = false;  ///< coordinates are over x * rnumel + r in variable x: accesses are split into x and r
 
   constexpr short intern(const access_form& f) {
     for (int i = 0; i < accesses.size(); ++i)
       if (accesses[i] == f) return static_cast<short>(i);
     return static_cast<short>(accesses.push_back(f));
+  }
+  /// The position of an index expression of node `id`.
+  constexpr short place(access_form f, int id) {
+    if (by_elements) f = split_form(f, space.rnumel, *numbers);
+    if (f.failed && blocked < 0) blocked = id;
+    return intern(f);
   }
   constexpr short intern(const coordinates& c) {
     for (int i = 0; i < coords.size(); ++i)
@@ -87,9 +94,7 @@ struct lowering {
     return row_major_strides(g->shape(buffer), *numbers);
   }
   constexpr short access_of(int buffer, int c) {
-    const access_form f = offset_of(coords[c], strides_of(buffer), *numbers);
-    if (f.failed && blocked < 0) blocked = buffer;
-    return intern(f);
+    return place(offset_of(coords[c], strides_of(buffer), *numbers), buffer);
   }
 
   /// The value of `node` at coordinates `c`; memory is touched only where the value `mask` (if any) is true.
@@ -164,12 +169,12 @@ struct lowering {
     i.code = opcode::constant, i.type = i.result = type, i.buffer = scalar;
     return push(i);
   }
-  constexpr short inside(const dimension_form& f, number low, number high) {
+  constexpr short inside(int id, const dimension_form& f, number low, number high) {
     access_form a{};
     accumulate(a, f, 1, *numbers);
     canonicalize(a, *numbers);
     instruction i{};
-    i.code = opcode::inside, i.type = i.result = dtype::boolean, i.access = intern(a), i.low = low, i.high = high;
+    i.code = opcode::inside, i.type = i.result = dtype::boolean, i.access = place(a, id), i.low = low, i.high = high;
     return push(i);
   }
   constexpr short both(short a, short b) {
@@ -196,7 +201,7 @@ struct lowering {
         accumulate(a, coords[c].dims[n.attr], 1, *numbers);
         canonicalize(a, *numbers);
         instruction i{};
-        i.code = opcode::index_value, i.type = i.result = dtype::i64, i.access = intern(a);
+        i.code = opcode::index_value, i.type = i.result = dtype::i64, i.access = place(a, id);
         return push(i);
       }
       case op::cast: return convert(opcode::cast, (*g)[n.operands[0]].type, n.type, emit(n.operands[0], c, mask));
@@ -218,7 +223,7 @@ struct lowering {
   constexpr short emit_concat(int id, short c, short mask) {
     const node& n = (*g)[id];
     const number first = g->shape(n.operands[0])[n.attr];
-    const short in_first = inside(coords[c].dims[n.attr], 0, first);
+    const short in_first = inside(id, coords[c].dims[n.attr], 0, first);
     const short in_second = compute(op::logical_not, dtype::boolean, dtype::boolean, in_first);
     const short a = emit(n.operands[0], c, both(mask, in_first));
     coordinates shifted = coords[c];
@@ -235,7 +240,7 @@ struct lowering {
     for (int d = 0; d < from.rank; ++d) {
       const number before = g->lists[n.list][d];
       if (before == 0 && from[d] == g->shape(id)[d]) continue;
-      in_source = both(in_source, inside(coords[c].dims[d], before, numbers->sum(from[d], before)));
+      in_source = both(in_source, inside(id, coords[c].dims[d], before, numbers->sum(from[d], before)));
       shifted.dims[d] = affine(shifted.dims[d], 1, -before, *numbers);
     }
     const short fill = emit(n.operands[1], c, mask);
@@ -258,7 +263,7 @@ struct lowering {
         at.dims[d] = coords[c].dims[static_cast<int>(g->lists[n.list][d])];
     instruction i{};
     i.code = opcode::gather_load, i.type = i.result = n.type, i.buffer = n.operands[0], i.a = index, i.mask = mask;
-    i.access = intern(offset_of(at, strides, *numbers));
+    i.access = place(offset_of(at, strides, *numbers), id);
     i.low = strides[gathered], i.high = from[gathered];
     return push(i);
   }
@@ -338,7 +343,7 @@ struct lowering {
       coordinates target = c;
       int v = n.operands[0];
       for (; is_view(g->nodes[v].what); v = g->nodes[v].operands[0]) target = through_view(*g, v, target, *numbers);
-      where = intern(offset_of(target, strides_of(v), *numbers));
+      where = place(offset_of(target, strides_of(v), *numbers), root);
     } else {
       where = access_of(root, at);
     }

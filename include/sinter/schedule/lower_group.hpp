@@ -27,6 +27,7 @@ struct lowered_kernel {
   loop_space space{};
   number batch = 1, rows = 0, columns = 0, inner = 0;  ///< of a matmul
   bool overflowed = false;
+  bool blocked = false;  ///< an access could not be expressed, which fusing should have ruled out
 };
 
 template <class T, int N>
@@ -40,6 +41,7 @@ constexpr short slot_of(fixed_vector<T, N>& slots, const T& item) {
 template <class Lowering>
 constexpr void append_section(lowered_kernel& k, const Lowering& l, section_role role) {
   k.overflowed = k.overflowed || l.overflowed();
+  k.blocked = k.blocked || l.blocked >= 0;
   k.sections.push_back({role, static_cast<short>(k.code.size()), static_cast<short>(l.code.size())});
   const auto need = [&](number n) {
     if (is_symbolic(n)) slot_of(k.sizes, n);
@@ -91,7 +93,17 @@ constexpr lowered_kernel lower_group(const plan<Capacity>& p, int index) {
     } else if (n.by_axes) {
       l.emit_root(n.root, l.axes_coordinates(l.loop_shape(n.root), n.axes), stored);
     } else {
-      l.emit_root(n.root, l.root_coordinates(n.root, n.space.numel != k.space.numel), stored);
+      const bool over_elements = n.space.numel != k.space.numel;
+      const list before = l;
+      l.emit_root(n.root, l.root_coordinates(n.root, over_elements), stored);
+      if (over_elements && l.blocked >= 0) {  // a reshape's digits straddle rows, its accesses do not
+        l = before;
+        l.seen.count = 0;
+        l.by_elements = true;
+        l.emit_root(n.root, l.root_coordinates(n.root, false), stored);
+        l.by_elements = false;
+        l.seen.count = 0;
+      }
     }
   };
 

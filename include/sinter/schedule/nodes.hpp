@@ -42,6 +42,13 @@ struct node_list {
       if (accesses[i] == f) return static_cast<short>(i);
     return static_cast<short>(accesses.push_back(f));
   }
+  constexpr bool uses_r(const dependency& d) const {
+    if (d.own < 0) return false;
+    const access_form& f = accesses[d.own];
+    for (int t = 0; t < f.size; ++t)
+      if (f.terms[t].variable == loop_var::r) return true;
+    return false;
+  }
   constexpr bool overflowed() const {
     return nodes.overflowed || dependencies.overflowed || accesses.overflowed || numbers.definitions.overflowed;
   }
@@ -73,6 +80,13 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
       int v = root.operands[k];
       while (is_view(g[v].what) && !list.buffers.realized(v)) v = g[v].operands[0];
       if (list.buffers.realized(v)) list.dependencies.push_back({static_cast<short>(v), false, true, -1, -1});
+      const extents& from = g.shape(root.operands[k]);  // the views between are indexed by rows and columns
+      l.space.rnumel = from[k == 0 ? from.rank - 1 : from.rank - 2];
+      l.emit_yield(root.operands[k], l.axes_coordinates(from, 1u << (k == 0 ? from.rank - 1 : from.rank - 2)));
+    }
+    if (l.blocked >= 0) {
+      list.dependencies.count = n.first_dependency;
+      return l.blocked;
     }
     const access_form linear = offset_of(linear_coordinates(shape, loop_var::x, list.numbers), row_major_strides(shape, list.numbers), list.numbers);
     const short at = list.intern(linear);

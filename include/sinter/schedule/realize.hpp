@@ -24,6 +24,13 @@ constexpr int view_base(const Graph& g, int node) {
   return node;
 }
 
+/// Whose memory a buffer lies in: that of the input it is a version of, or its own.
+template <class Graph>
+constexpr int memory_of(const Graph& g, int buffer) {
+  while (g[buffer].what == op::assign) buffer = view_base(g, g[buffer].operands[0]);
+  return buffer;
+}
+
 /// Short static reductions are unrolled into pointwise work (Welford and arg-reductions are not).
 template <class Graph>
 constexpr bool is_unrolled(const Graph& g, int id, const options& o) {
@@ -40,7 +47,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
   // Users, as Inductor counts them: distinct direct users; and those that need their operand in memory.
   int num_users[Capacity]{};
   fixed_set<Capacity> demanded{};
-  fixed_set<Capacity> indexed{};  // read at data-dependent indices: even a view has to be stored
+  fixed_set<Capacity> indexed{};  // read in another order than written: even a view has to be stored
   fixed_set<Capacity> crosses_ops{};  // has a user of another user-level op
   const auto use = [&](int operand, int user) {
     ++num_users[operand];
@@ -53,7 +60,11 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     if (n.what == op::matmul)  // L1: operands of foreign kernels and templates
       for (int k = 0; k < 2; ++k) demanded.insert(view_base(g, n.operands[k]));
     if (n.what == op::gather) indexed.insert(n.operands[0]);
-    if (n.what == op::assign) demanded.insert(n.operands[1]);
+    if (n.what == op::assign) {
+      demanded.insert(n.operands[1]);
+      // A view of what is being overwritten would be read while it changes.
+      if (n.operands[1] != n.operands[0] && memory_of(g, view_base(g, n.operands[1])) == memory_of(g, id)) indexed.insert(n.operands[1]);
+    }
   }
   for (int id : g.outputs) demanded.insert(id);
   // A view inherits whatever its users cross, so that eager cuts below it.
@@ -78,6 +89,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
   fixed_set<Capacity> loads[Capacity]{};
   fixed_set<Capacity> values[Capacity]{};
   fixed_set<Capacity> bases[Capacity]{};  // the buffers themselves
+  int unrolled_reads[Capacity]{};
   const auto count = [&](const fixed_set<Capacity>& s) {
     int n = 0;
     for (unsigned long w : s.words)
@@ -109,6 +121,13 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
         if (!r.realized(operand)) values[id].insert(values[operand]);
       }
       if (!is_view(n.what)) values[id].insert(id);
+      // An unrolled reduction reads its operand once for each element; inside another one, times those.
+      for (int k = 0; k < n.num_operands(); ++k)
+        if (!r.realized(n.operands[k]) && unrolled_reads[n.operands[k]] > unrolled_reads[id]) unrolled_reads[id] = unrolled_reads[n.operands[k]];
+      if (is_unrolled(g, id, o)) {
+        const number reads = numel(reduced_axes(g.shape(n.operands[0]), static_cast<unsigned>(n.attr)));
+        unrolled_reads[id] = (unrolled_reads[id] > 1 ? unrolled_reads[id] : 1) * static_cast<int>(reads);
+      }
       const int num_loads = count(loads[id]), num_ops = count(values[id]) + num_loads;
 
       bool keep = demanded.contains(id) && !is_view(n.what);                                                 // L1
@@ -116,6 +135,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
           (num_loads > o.realize_reads_threshold || num_ops > o.realize_ops_threshold)) keep = true;         // L4
       if (lazy_kind && num_loads > 1 &&
           (num_loads > o.realize_accumulated_reads_threshold || num_ops > o.realize_ops_threshold)) keep = true;  // L5
+      if (is_unrolled(g, id, o) && unrolled_reads[id] > o.realize_accumulated_reads_threshold) keep = true;               // L5
       if (lazy_kind && num_ops > o.max_inlined_ops) keep = true;                                             // L6
       if (lazy_kind && o.one_kernel_per_op && crosses_ops.contains(id) && num_loads > 0) keep = true;
       if (!g.assigns.empty() && reads_overwritten(id, last_user[id], bases[id])) keep = true;

@@ -1,7 +1,7 @@
-// Evaluates a body on a chunk: `Width` neighbours along one index variable, in registers. Loads that depend on nothing can
-// be fetched first and used later, which is how a matmul's prologue overlaps its memory with the multiplications.
-// Which chunks exist, and what becomes of the values, is the matmul's matter; how a chunk lies in memory chunk_access.hpp's.
-// SPDX-License-Identifier: BSL-1.0
+// Evaluates a body on a chunk: `Width` neighbours along one index variable, in registers. Loads that depend on nothing
+// can be fetched first and used later, which is how a matmul's prologue overlaps its memory with the multiplications.
+// Which chunks exist, and what becomes of the values, is the matmul's matter; how a chunk lies in memory
+// chunk_access.hpp's. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -92,6 +92,8 @@ struct chunk<body<S...>, Width, Along> {
   static constexpr int width = Width;
   template <int I>
   static constexpr int lanes = lane_facts<body_type, Width, Along>::facts.lanes[I];
+  template <int I>  // its own index expression runs along the chunk
+  static constexpr bool moves = lane_facts<body_type, Width, Along>::reads(body_facts<body_type>::facts.info[I]);
   template <int I>
   static constexpr int memory = memory_facts<body_type>::number_of(I);
 
@@ -113,7 +115,8 @@ struct chunk<body<S...>, Width, Along> {
   }
   /// Evaluates what Which::select names, in order, from fetched loads. Sources: what accumulators read.
   template <class Which, class Place, class Sources>
-  static __device__ __forceinline__ void evaluate(values& v, const fetched& raw, const Place& at, const Sources& sources) {
+  static __device__ __forceinline__ void evaluate(values& v, const fetched& raw, const Place& at,
+                                                  const Sources& sources) {
     evaluate_each<Which>(v, raw, at, sources, indices{});
   }
   template <class Which, class Place>
@@ -146,17 +149,13 @@ struct chunk<body<S...>, Width, Along> {
   // Distance of element e from the first, without irregular chunks, which are evaluated with Width 1.
   template <int I, class Place>
   static __device__ __forceinline__ std::int64_t distance(int e, const Place& at) {
-    if constexpr (lanes<I> == 1)
-      return 0;
-    else
-      return e * at.accesses[memory<I>].step;
+    if constexpr (lanes<I> == 1) return 0;
+    else return e * at.accesses[memory<I>].step;
   }
   template <int I, class Place>
   static __device__ __forceinline__ bool is_vector(const Place& at) {
-    if constexpr (lanes<I> == 1)
-      return false;
-    else
-      return at.accesses[memory<I>].kind == chunk_kind::vector && at.valid == Width;
+    if constexpr (lanes<I> == 1) return false;
+    else return at.accesses[memory<I>].kind == chunk_kind::vector && at.valid == Width;
   }
   template <int I>
   static __device__ __forceinline__ bool exists(int e, int valid) {
@@ -193,8 +192,8 @@ struct chunk<body<S...>, Width, Along> {
   }
 
   template <int I, int Slot, class T, class At, int Index, long Coef, long Bound, int Mask, class Place, class Sources>
-  static __device__ __forceinline__ void run(gather_load<Slot, T, At, Index, Coef, Bound, Mask>, values& v, const fetched&,
-                                             const Place& at, const Sources&) {
+  static __device__ __forceinline__ void run(gather_load<Slot, T, At, Index, Coef, Bound, Mask>, values& v,
+                                             const fetched&, const Place& at, const Sources&) {
     const T* p = static_cast<const T*>(at.args.pointers[Slot]);
     const std::int64_t start = at.template offset<memory<I>, At>();
     const std::int64_t coef = sinter::detail::resolve(Coef, at.args.sizes);
@@ -206,22 +205,22 @@ struct chunk<body<S...>, Width, Along> {
       std::int64_t index = static_cast<std::int64_t>(lane<Index>(v, e));
       if (index < 0) index += bound;
       std::int64_t moved = start + coef * index;
-      if constexpr (lane_facts<body_type, Width, Along>::reads(body_facts<body_type>::facts.info[I])) moved += distance<I>(e, at);
+      if constexpr (moves<I>) moved += distance<I>(e, at);
       values_of<I>(v)[e] = widen<T>(wanted ? p[moved] : T{});
     }
   }
 
   template <int I, int Slot, class T, class Place, class Sources>
-  static __device__ __forceinline__ void run(scalar<Slot, T>, values& v, const fetched&, const Place& at, const Sources&) {
+  static __device__ __forceinline__ void run(scalar<Slot, T>, values& v, const fetched&, const Place& at,
+                                             const Sources&) {
     const scalar_value s = at.args.scalars[Slot];
-    if constexpr (std::is_floating_point_v<compute_t<T>>)
-      values_of<I>(v)[0] = static_cast<compute_t<T>>(s.d);
-    else
-      values_of<I>(v)[0] = static_cast<compute_t<T>>(s.i);
+    if constexpr (std::is_floating_point_v<compute_t<T>>) values_of<I>(v)[0] = static_cast<compute_t<T>>(s.d);
+    else values_of<I>(v)[0] = static_cast<compute_t<T>>(s.i);
   }
 
   template <int I, class T, long Bits, class Place, class Sources>
-  static __device__ __forceinline__ void run(constant<T, Bits>, values& v, const fetched&, const Place&, const Sources&) {
+  static __device__ __forceinline__ void run(constant<T, Bits>, values& v, const fetched&, const Place&,
+                                             const Sources&) {
     if constexpr (std::is_floating_point_v<compute_t<T>>) {
       constexpr auto value = static_cast<compute_t<T>>(__builtin_bit_cast(double, Bits));
       values_of<I>(v)[0] = value;
@@ -233,17 +232,19 @@ struct chunk<body<S...>, Width, Along> {
   template <class At, class Place>
   static __device__ __forceinline__ std::int64_t index_at(int e, const Place& at) {
     return offset_of<At>::at_xr(Along == loop_var::x ? at.x + e : at.x, Along == loop_var::r ? at.r + e : at.r,
-                                        at.args.sizes);
+                                at.args.sizes);
   }
   template <int I, class At, class Place, class Sources>
-  static __device__ __forceinline__ void run(index_value<At>, values& v, const fetched&, const Place& at, const Sources&) {
+  static __device__ __forceinline__ void run(index_value<At>, values& v, const fetched&, const Place& at,
+                                             const Sources&) {
 #pragma unroll
     for (int e = 0; e < lanes<I>; ++e) values_of<I>(v)[e] = index_at<At>(e, at);
   }
   template <int I, class At, long Low, long High, class Place, class Sources>
   static __device__ __forceinline__ void run(inside<At, Low, High>, values& v, const fetched&, const Place& at,
                                              const Sources&) {
-    const std::int64_t low = sinter::detail::resolve(Low, at.args.sizes), high = sinter::detail::resolve(High, at.args.sizes);
+    const std::int64_t low = sinter::detail::resolve(Low, at.args.sizes),
+                       high = sinter::detail::resolve(High, at.args.sizes);
 #pragma unroll
     for (int e = 0; e < lanes<I>; ++e) {
       const std::int64_t i = index_at<At>(e, at);
@@ -257,16 +258,14 @@ struct chunk<body<S...>, Width, Along> {
 #pragma unroll
     for (int e = 0; e < lanes<I>; ++e) {
       using R = compute_t<Result>;
-      if constexpr (C >= 0)
-        values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e), lane<B>(v, e), lane<C>(v, e)));
-      else if constexpr (B >= 0)
-        values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e), lane<B>(v, e)));
-      else
-        values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e)));
+      if constexpr (C >= 0) values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e), lane<B>(v, e), lane<C>(v, e)));
+      else if constexpr (B >= 0) values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e), lane<B>(v, e)));
+      else values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e)));
     }
   }
   template <int I, class From, class To, int A, class Place, class Sources>
-  static __device__ __forceinline__ void run(cast_to<From, To, A>, values& v, const fetched&, const Place&, const Sources&) {
+  static __device__ __forceinline__ void run(cast_to<From, To, A>, values& v, const fetched&, const Place&,
+                                             const Sources&) {
 #pragma unroll
     for (int e = 0; e < lanes<I>; ++e) values_of<I>(v)[e] = widen<To>(narrow<To>(convert<To, From>(lane<A>(v, e))));
   }
@@ -310,7 +309,8 @@ struct chunk<body<S...>, Width, Along> {
   static __device__ __forceinline__ void run(reduce<Op, T, Result, A>, values&, const fetched&, const Place&,
                                              const Sources&) {}
   template <int I, class T, int A, class Place, class Sources>
-  static __device__ __forceinline__ void run(yield_value<T, A>, values& v, const fetched&, const Place&, const Sources&) {
+  static __device__ __forceinline__ void run(yield_value<T, A>, values& v, const fetched&, const Place&,
+                                             const Sources&) {
 #pragma unroll
     for (int e = 0; e < lanes<I>; ++e) values_of<I>(v)[e] = lane<A>(v, e);
   }

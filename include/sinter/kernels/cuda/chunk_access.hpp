@@ -1,7 +1,6 @@
-// How a matmul's tile loads and epilogue touch memory: a chunk is `width` neighbours along one index variable that never
-// leaves a row of the tile's matrix. Decided at launch from the real extents and pointers, because the row length, which
-// says where chunks start, is known there. chunk.cuh acts on it.
-// SPDX-License-Identifier: BSL-1.0
+// How a matmul's tile loads and epilogue touch memory: a chunk is `width` neighbours along one index variable that
+// never leaves a row of the tile's matrix. Decided at launch from the real extents and pointers, because the row
+// length, which says where chunks start, is known there. chunk.cuh acts on it. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -50,16 +49,17 @@ inline chunk_access classify(const term_value* terms, int num_terms, std::int64_
     const bool wraps = mod != 0 && mod < (extent + div - 1) / div;
     if (variable == shape.along) {
       if (div == 1) {
-        if (wraps && mod % shape.inner != 0 && !(starts_at_multiples_of(shape.width) && mod % shape.width == 0)) return {};
+        if (wraps && mod % shape.inner != 0 && !(starts_at_multiples_of(shape.width) && mod % shape.width == 0))
+          return {};
         step += coef;
       } else if (div % shape.inner != 0 && !(starts_at_multiples_of(shape.width) && div % shape.width == 0)) {
         return {};
       }
     }
     if (coef % vector == 0) continue;
-    const bool starts_aligned = variable == shape.along && div == 1 &&
-                                ((wraps && mod == shape.inner) ||
-                                 (starts_at_multiples_of(vector) && (!wraps || mod % vector == 0)));
+    const bool starts_aligned =
+        variable == shape.along && div == 1 &&
+        ((wraps && mod == shape.inner) || (starts_at_multiples_of(vector) && (!wraps || mod % vector == 0)));
     aligned = aligned && starts_aligned;
   }
   return {step, step == 1 && aligned ? chunk_kind::vector : chunk_kind::strided};

@@ -1,7 +1,6 @@
 // The matmul template: out tile = epilogue(prologue(A) * prologue(B) ...), with one or two B sharing A. One block per
-// tile: row statistics, pipelined main loop, accumulators to shared memory, epilogue. The parts are in files of their own;
-// launch shape and the choice of the tile are matmul_launch.cuh's matter.
-// SPDX-License-Identifier: BSL-1.0
+// tile: row statistics, pipelined main loop, accumulators to shared memory, epilogue. The parts are in files of their
+// own; launch shape and the choice of the tile are matmul_launch.cuh's matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -57,7 +56,12 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
   static_assert((std::is_same_v<typename prologue_facts<B>::dtype, dtype> && ...),
                 "matmul: the operands have different dtypes; cast one of them");
 
-  using mainloop = std::conditional_t<uses_tensor_cores<dtype>, tensor_mainloop<Tile, dtype>, simt_mainloop<Tile, dtype>>;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  static_assert(!uses_tensor_cores<dtype>, "matmul: f16 and bf16 need an architecture of at least sm_80");
+#endif
+
+  using mainloop =
+      std::conditional_t<uses_tensor_cores<dtype>, tensor_mainloop<Tile, dtype>, simt_mainloop<Tile, dtype>>;
   using end = epilogue<Epilogue, Tile, mainloop>;
   using a_stream = operand_stream<A, mainloop, Tile::m, Tile::threads>;
   template <class Body>
@@ -76,7 +80,7 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
   static constexpr int accumulator_bytes =
       num_matmuls * end::elements * static_cast<int>(sizeof(typename mainloop::accumulator));
   static constexpr int tile_bytes =
-      stage_bytes * Tile::stages > accumulator_bytes ? stage_bytes * Tile::stages : accumulator_bytes;
+      stage_bytes * Tile::stages > accumulator_bytes ? stage_bytes* Tile::stages : accumulator_bytes;
   static constexpr int shared_bytes = tile_bytes + a_stream::row_bytes + (b_stream<B>::row_bytes + ...);
   /// Two blocks hide each other's waiting, if the registers suffice: not where prologues hold tiles in registers.
   static constexpr int blocks_per_multiprocessor = a_stream::may_copy && (b_stream<B>::may_copy && ...) ? 2 : 1;
@@ -109,8 +113,9 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
     unsigned char* const b_rows = shared + tile_bytes + a_stream::row_bytes;
     if constexpr (has_rows) {
       a.compute_rows(a_rows, args, problem.a, extents.k);
-      (get<I>(b).compute_rows(reinterpret_cast<typename b_stream<B>::row_values*>(b_rows + before(first_b::row_bytes, I)), args,
-                              get<I>(problem.b), extents.k),
+      (get<I>(b).compute_rows(
+           reinterpret_cast<typename b_stream<B>::row_values*>(b_rows + before(first_b::row_bytes, I)), args,
+           get<I>(problem.b), extents.k),
        ...);
       __syncthreads();
     }
@@ -122,7 +127,8 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
 
     const auto tile_a = [&](int stage) { return reinterpret_cast<element*>(shared + stage * stage_bytes); };
     const auto tile_b = [&](int stage, int i) {
-      return reinterpret_cast<element*>(shared + stage * stage_bytes + a_stream::layout::bytes + before(first_b::layout::bytes, i));
+      return reinterpret_cast<element*>(shared + stage * stage_bytes + a_stream::layout::bytes +
+                                        before(first_b::layout::bytes, i));
     };
     const auto start = [&](int stage, unsigned t) {
       const std::int64_t k = static_cast<std::int64_t>(t) * Tile::k;
@@ -132,9 +138,10 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
     const auto finish = [&](int stage, unsigned t) {
       const std::int64_t k = static_cast<std::int64_t>(t) * Tile::k;
       a.finish(tile_a(stage), a_rows, args, problem.a, k, extents.k);
-      (get<I>(b).finish(tile_b(stage, I),
-                        reinterpret_cast<const typename b_stream<B>::row_values*>(b_rows + before(first_b::row_bytes, I)), args,
-                        get<I>(problem.b), k, extents.k),
+      (get<I>(b).finish(
+           tile_b(stage, I),
+           reinterpret_cast<const typename b_stream<B>::row_values*>(b_rows + before(first_b::row_bytes, I)), args,
+           get<I>(problem.b), k, extents.k),
        ...);
     };
 
@@ -154,7 +161,7 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
       if (ahead < num_k) start(next, ahead);
       if constexpr (mainloop::asynchronous) copy_commit();
       mainloop::template multiply<typename a_stream::layout, typename b_stream<B>::layout...>(acc, tile_a(current),
-                                                                                             {tile_b(current, I)...});
+                                                                                              {tile_b(current, I)...});
       if (ahead < num_k) finish(next, ahead);
       current = current == Tile::stages - 1 ? 0 : current + 1;
       next = next == Tile::stages - 1 ? 0 : next + 1;
@@ -175,7 +182,8 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
 
 template <class Tile, class A, class Bs, class Epilogue, class Args>
 __global__ void __launch_bounds__(Tile::threads, mm::matmul_block<Tile, A, Bs, Epilogue>::blocks_per_multiprocessor)
-    matmul_kernel(const __grid_constant__ Args args, const __grid_constant__ mm::matmul_problem<A, Bs, Epilogue> problem) {
+    matmul_kernel(const __grid_constant__ Args args,
+                  const __grid_constant__ mm::matmul_problem<A, Bs, Epilogue> problem) {
   extern __shared__ __align__(128) unsigned char matmul_shared_storage[];
   mm::matmul_block<Tile, A, Bs, Epilogue>::run(args, problem, matmul_shared_storage);
 }

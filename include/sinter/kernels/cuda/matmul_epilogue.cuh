@@ -1,5 +1,5 @@
-// The end of a tile: accumulators lie in shared memory, threads walk the tile in chunks along n and evaluate the epilogue
-// body, so that its loads and stores are wide and coalesced whatever the main loop's fragments look like.
+// The end of a tile: accumulators lie in shared memory, threads walk the tile in chunks along n and evaluate the
+// epilogue body, so that its loads and stores are wide and coalesced whatever the main loop's fragments look like.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -19,16 +19,12 @@ struct staged_accumulators {
   template <int Which, class T, int Lanes>
   __device__ __forceinline__ void read(compute_t<T> (&out)[Lanes]) const {
     Accumulator raw[Lanes];
-    if constexpr (Lanes > 1)
-      words<Accumulator, Lanes>::read(raw, first + Which * distance);
-    else
-      raw[0] = first[Which * distance];
+    if constexpr (Lanes > 1) words<Accumulator, Lanes>::read(raw, first + Which * distance);
+    else raw[0] = first[Which * distance];
 #pragma unroll
     for (int e = 0; e < Lanes; ++e) {
-      if constexpr (std::is_same_v<compute_t<T>, bool>)
-        out[e] = raw[e] != 0;
-      else
-        out[e] = static_cast<compute_t<T>>(raw[e]);
+      if constexpr (std::is_same_v<compute_t<T>, bool>) out[e] = raw[e] != 0;
+      else out[e] = static_cast<compute_t<T>>(raw[e]);
     }
   }
 };

@@ -1,6 +1,5 @@
-// Launches a matmul: classifies the memory accesses of its bodies for the extents and pointers at hand, takes one of two
-// tiles, and starts one block per tile.
-// SPDX-License-Identifier: BSL-1.0
+// Launches a matmul: classifies the memory accesses of its bodies for the extents and pointers at hand, takes one of
+// two tiles, and starts one block per tile. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -42,7 +41,8 @@ void launch_tiles(matmul_problem<A, Bs, Epilogue>& problem, const Args& args, cu
   using block = matmul_block<Tile, A, Bs, Epilogue>;
   constexpr int shared_without_asking = 48 * 1024;
   const matmul_extents& e = problem.extents;
-  const std::int64_t columns = num_tiles(e.n, Tile::n), rows = num_tiles(e.m, Tile::m), limit = (std::int64_t(1) << 31) - 1;
+  const std::int64_t columns = num_tiles(e.n, Tile::n), rows = num_tiles(e.m, Tile::m),
+                     limit = (std::int64_t(1) << 31) - 1;
   if (columns > limit || rows > limit / columns || e.batch > limit / (rows * columns))
     detail::check(cudaErrorInvalidConfiguration, "matmul of more than 2^31 - 1 tiles", name);
   problem.scheduler = tile_scheduler::of<Tile>(e);
@@ -67,10 +67,8 @@ void launch_matmul(body<A...>, bodies<B...> bs, body<Epilogue...>, const Args& a
   constexpr int width = matmul_block<typename choice::large, body<A...>, bodies<B...>, body<Epilogue...>>::end::width;
   auto problem =
       classify_problem<width>(body<A...>{}, bs, body<Epilogue...>{}, args, e, std::index_sequence_for<B...>{});
-  if (occupies<typename choice::large>(e))
-    launch_tiles<typename choice::large>(problem, args, stream, name);
-  else
-    launch_tiles<typename choice::small>(problem, args, stream, name);
+  if (occupies<typename choice::large>(e)) launch_tiles<typename choice::large>(problem, args, stream, name);
+  else launch_tiles<typename choice::small>(problem, args, stream, name);
 }
 
 template <class... B0>

@@ -56,16 +56,15 @@ struct operand_stream {
 
   /// The row statistics of the tile; the block synchronises afterwards.
   template <class Args>
-  __device__ __forceinline__ void compute_rows(row_values* rows, const Args& args, const operand_accesses<Body>& accesses,
-                                               std::int64_t k_extent) const {
+  __device__ __forceinline__ void compute_rows(row_values* rows, const Args& args,
+                                               const operand_accesses<Body>& accesses, std::int64_t k_extent) const {
     if constexpr (facts::has_rows) {
       for (int i = static_cast<int>(threadIdx.x) / 32; i < Extent; i += Threads / 32) {
         if (i >= extent) break;
         row_values kept;
         if (memory_facts<Body>::template always_regular<loop_var::r> || accesses.rows.regular)
           row_statistics<Body, width>::of_row(kept, args, accesses.rows.at, first_x(accesses.positions) + i, k_extent);
-        else
-          row_statistics<Body, 1>::of_row(kept, args, accesses.rows.at, first_x(accesses.positions) + i, k_extent);
+        else row_statistics<Body, 1>::of_row(kept, args, accesses.rows.at, first_x(accesses.positions) + i, k_extent);
         if (threadIdx.x % 32 == 0) rows[i] = kept;
       }
     }
@@ -91,7 +90,8 @@ struct operand_stream {
   /// Evaluates what was fetched and stores it into the tile. Elements that do not exist are zero.
   template <class Args>
   __device__ __forceinline__ void finish(element* tile, const row_values* rows, const Args& args,
-                                         const operand_accesses<Body>& accesses, std::int64_t k, std::int64_t k_extent) {
+                                         const operand_accesses<Body>& accesses, std::int64_t k,
+                                         std::int64_t k_extent) {
     if constexpr (may_copy) {
       if (accesses.tile.at[0].kind == chunk_kind::vector) return;
     }
@@ -116,8 +116,8 @@ struct operand_stream {
       for (int n = 0; n < chunks * width; ++n) {
         const int c = n / width, e = n % width;
         const auto whole = position(c, accesses, k, k_extent);
-        const place<Args> at{args, nullptr, whole.x + (along == loop_var::x ? e : 0), whole.r + (along == loop_var::r ? e : 0),
-                             e < whole.valid ? 1 : 0};
+        const place<Args> at{args, nullptr, whole.x + (along == loop_var::x ? e : 0),
+                             whole.r + (along == loop_var::r ? e : 0), e < whole.valid ? 1 : 0};
         element value{};
         if (at.valid > 0) {
           typename single::values v;
@@ -153,19 +153,26 @@ struct operand_stream {
   }
 
   // Where chunk c begins in the tile.
-  static __device__ __forceinline__ int local_x(int c) { return along == loop_var::r ? line(c) : chunk_in_line(c) * width; }
-  static __device__ __forceinline__ int local_r(int c) { return along == loop_var::r ? chunk_in_line(c) * width : line(c); }
+  static __device__ __forceinline__ int local_x(int c) {
+    return along == loop_var::r ? line(c) : chunk_in_line(c) * width;
+  }
+  static __device__ __forceinline__ int local_r(int c) {
+    return along == loop_var::r ? chunk_in_line(c) * width : line(c);
+  }
 
   struct chunk_position {
     std::int64_t x, r;
     int valid;
   };
   __device__ __forceinline__ chunk_position position(int c, const operand_accesses<Body>& accesses, std::int64_t k,
-                                                      std::int64_t k_extent) const {
+                                                     std::int64_t k_extent) const {
     const int depth = k_extent - k < layout::depth ? static_cast<int>(k_extent - k) : layout::depth;
     const int left = along == loop_var::r ? depth - local_r(c) : extent - local_x(c);
     const bool exists = along == loop_var::r ? local_x(c) < extent : local_r(c) < depth;
-    return {first_x(accesses.positions) + local_x(c), k + local_r(c), !exists || left <= 0 ? 0 : left < width ? left : width};
+    return {first_x(accesses.positions) + local_x(c), k + local_r(c),
+            !exists || left <= 0 ? 0
+            : left < width       ? left
+                                 : width};
   }
 
   /// A place whose offsets are half known.
@@ -179,7 +186,8 @@ struct operand_stream {
     const std::int64_t* hoisted;
     template <int Memory, class At>
     __device__ __forceinline__ std::int64_t offset() const {
-      return hoisted[Memory] + offset_of<At>::template part<loop_var::r>(offset_of<At>::is_linear_in_r ? k : r, args.sizes);
+      return hoisted[Memory] +
+             offset_of<At>::template part<loop_var::r>(offset_of<At>::is_linear_in_r ? k : r, args.sizes);
     }
   };
   template <class Args>
@@ -224,14 +232,15 @@ struct operand_stream {
   }
 
   template <class Args, int Slot, class T, class At>
-  __device__ __forceinline__ void copy(element* tile, const Args& args, const operand_accesses<Body>& accesses, std::int64_t k, std::int64_t k_extent,
+  __device__ __forceinline__ void copy(element* tile, const Args& args, const operand_accesses<Body>& accesses,
+                                       std::int64_t k, std::int64_t k_extent,
                                        body<load<Slot, T, At>, yield_value<T, 0>>) const {
     const T* base = static_cast<const T*>(args.pointers[Slot]);
 #pragma unroll
     for (int c = 0; c < chunks; ++c) {
       const chunk_position p = position(c, accesses, k, k_extent);
-      const std::int64_t offset =
-          offsets[c][0] + offset_of<At>::template part<loop_var::r>(offset_of<At>::is_linear_in_r ? k : p.r, args.sizes);
+      const std::int64_t offset = offsets[c][0] + offset_of<At>::template part<loop_var::r>(
+                                                      offset_of<At>::is_linear_in_r ? k : p.r, args.sizes);
       copy_async(tile + layout::index(line(c), chunk_in_line(c)), base + (p.valid > 0 ? offset : 0),
                  p.valid * static_cast<int>(sizeof(T)));
     }

@@ -1,6 +1,5 @@
-// The tiles of a matmul: how large, how many threads, how many stages in flight; which one a problem takes; and in which
-// order blocks walk the tiles. What is done with a tile is matmul.cuh's matter.
-// SPDX-License-Identifier: BSL-1.0
+// The tiles of a matmul: how large, how many threads, how many stages in flight; which one a problem takes; and in
+// which order blocks walk the tiles. What is done with a tile is matmul.cuh's matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -30,11 +29,14 @@ struct tiles {
       std::conditional_t<NumMatmuls == 1, tile<128, 128, 32, 2, 4, 4>, tile<128, 64, 32, 4, 2, 4>>,
       std::conditional_t<sizeof(T) == 8, tile<64, 64, 8, 4, 2, 2>,
                          std::conditional_t<NumMatmuls == 1, tile<128, 128, 16, 4, 2, 2>, tile<128, 64, 16, 4, 2, 2>>>>;
-  using small = std::conditional_t<uses_tensor_cores<T>, tile<64, 64, 64, 2, 2, NumMatmuls == 1 ? 4 : 3>,
-                                   std::conditional_t<sizeof(T) == 8, tile<32, 32, 16, 2, 2, 2>, tile<64, 64, 16, 4, 2, 2>>>;
+  using small =
+      std::conditional_t<uses_tensor_cores<T>, tile<64, 64, 64, 2, 2, NumMatmuls == 1 ? 4 : 3>,
+                         std::conditional_t<sizeof(T) == 8, tile<32, 32, 16, 2, 2, 2>, tile<64, 64, 16, 4, 2, 2>>>;
 };
 
-SINTER_HOST_DEVICE constexpr std::int64_t num_tiles(std::int64_t extent, int size) { return (extent + size - 1) / size; }
+SINTER_HOST_DEVICE constexpr std::int64_t num_tiles(std::int64_t extent, int size) {
+  return (extent + size - 1) / size;
+}
 
 /// Large tiles read less memory, but only if there are enough of them to occupy a device. A number of today's devices'
 /// size, not a query: the choice is the same everywhere.

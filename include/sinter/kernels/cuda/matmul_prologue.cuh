@@ -54,10 +54,10 @@ struct neighbours_at<at<Offset, Terms...>> {
   }
   static constexpr bool matrix = sinter::detail::at_facts<at<Offset, Terms...>>::uses(loop_var::x) &&
                                  sinter::detail::at_facts<at<Offset, Terms...>>::uses(loop_var::r);
-  static constexpr neighbours value = !matrix                             ? neighbours::none
+  static constexpr neighbours value = !matrix                                      ? neighbours::none
                                       : (unit<Terms>(loop_var::r) || ... || false) ? neighbours::along_r
                                       : (unit<Terms>(loop_var::x) || ... || false) ? neighbours::along_x
-                                                                              : neighbours::none;
+                                                                                   : neighbours::none;
 };
 template <int Slot, class T, class At, int Mask>
 struct neighbours_of<load<Slot, T, At, Mask>> : neighbours_at<At> {};
@@ -130,8 +130,8 @@ struct prologue_facts<body<S...>> {
   template <int P>
   struct before_loop {
     template <int I>
-    static constexpr bool select =
-        I != size - 1 && body_facts<B>::where(I) == scope::row && body_facts<B>::phase(I) == P && !is_reduction(I);
+    static constexpr bool select = I != size - 1 && body_facts<B>::where(I) == scope::row&& body_facts<B>::phase(I) == P
+                                   && !is_reduction(I);
   };
 
   template <class Indices>
@@ -214,7 +214,8 @@ struct row_statistics<body<S...>, Width> {
   template <int P, class Args>
   static __device__ __forceinline__ void loop(typename walk::values& v, const Args& args, const chunk_access* accesses,
                                               std::int64_t x, std::int64_t r_extent) {
-    walk::template fetch_and_evaluate<typename facts::template before_loop<P>>(v, place<Args>{args, accesses, x, 0, Width});
+    walk::template fetch_and_evaluate<typename facts::template before_loop<P>>(
+        v, place<Args>{args, accesses, x, 0, Width});
     folds f;
     init<P>(f, indices{});
     const int lane_id = static_cast<int>(threadIdx.x) % 32;
@@ -232,9 +233,11 @@ struct row_statistics<body<S...>, Width> {
   static constexpr bool folds_here = facts::is_reduction(I) && body_facts<B>::phase(I) == P;
   template <int P, std::size_t... I>
   static __device__ __forceinline__ void init(folds& f, std::index_sequence<I...>) {
-    ([&] {
-      if constexpr (folds_here<P, I>) values_of<static_cast<int>(I)>(f)[0] = fold_of<S>::init();
-    }(), ...);
+    (
+        [&] {
+          if constexpr (folds_here<P, I>) values_of<static_cast<int>(I)>(f)[0] = fold_of<S>::init();
+        }(),
+        ...);
   }
   template <int P, class Args, std::size_t... I>
   static __device__ __forceinline__ void step(folds& f, const typename walk::values& v, const place<Args>& at,
@@ -266,9 +269,11 @@ struct row_statistics<body<S...>, Width> {
   template <std::size_t... I>
   static __device__ __forceinline__ void keep(typename facts::row_values& out, const typename walk::values& v,
                                               std::index_sequence<I...>) {
-    ([&] {
-      if constexpr (facts::facts.kept[I]) values_of<static_cast<int>(I)>(out)[0] = lane<static_cast<int>(I)>(v, 0);
-    }(), ...);
+    (
+        [&] {
+          if constexpr (facts::facts.kept[I]) values_of<static_cast<int>(I)>(out)[0] = lane<static_cast<int>(I)>(v, 0);
+        }(),
+        ...);
   }
 };
 

@@ -1,5 +1,5 @@
-// The main loop without tensor cores: float with true float products, double, and integers that wrap. Every thread keeps
-// a register tile; operands lie in shared memory with positions contiguous, whichever way global memory has them.
+// The main loop without tensor cores: float with true float products, double, and integers that wrap. Every thread
+// keeps a register tile; operands lie in shared memory with positions contiguous, whichever way global memory has them.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -13,8 +13,8 @@ namespace sinter::cuda::mm {
 
 /// Integers accumulate unsigned: wrapping is defined, and narrowing at the end gives what any wrapping order would.
 template <class T>
-using simt_accumulator =
-    std::conditional_t<std::is_floating_point_v<T>, T, std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
+using simt_accumulator = std::conditional_t<std::is_floating_point_v<T>, T,
+                                            std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>>;
 
 /// K lines of Extent positions. Lines and chunks count as in global memory: along r a line is a position.
 template <class T, int Extent, int K, loop_var Along>

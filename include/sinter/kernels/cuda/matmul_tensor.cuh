@@ -12,8 +12,8 @@
 namespace sinter::cuda::mm {
 
 /// Extent positions times K values in lines of 16-byte chunks. Along r a line is a position, along x it is a k: as in
-/// global memory, so that chunks move as they are. Chunks of a line are permuted (xor with the line) so that eight lines'
-/// chunks of one column, which a matrix load reads together, lie in different banks.
+/// global memory, so that chunks move as they are. Chunks of a line are permuted (xor with the line) so that eight
+/// lines' chunks of one column, which a matrix load reads together, lie in different banks.
 template <class T, int Extent, int K, loop_var Along>
 struct tensor_layout {
   using element = T;
@@ -82,7 +82,8 @@ struct tensor_mainloop {
         for (int w = 0; w < static_cast<int>(sizeof...(LayoutB)); ++w)
 #pragma unroll
           for (int j = 0; j < fragments_n; ++j)
-            multiply_add<T>(acc[w].c[i][j], fragment_a, fragments_b[w][j / 2][j % 2 * 2], fragments_b[w][j / 2][j % 2 * 2 + 1]);
+            multiply_add<T>(acc[w].c[i][j], fragment_a, fragments_b[w][j / 2][j % 2 * 2],
+                            fragments_b[w][j / 2][j % 2 * 2 + 1]);
       }
     }
   }
@@ -108,8 +109,7 @@ struct tensor_mainloop {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if constexpr (Layout::along == loop_var::r)
       load_matrices<false>(out, tile + Layout::index(m + lane % 16, k / 8 + lane / 16));
-    else
-      load_matrices<true>(out, tile + Layout::index(k + lane / 16 * 8 + lane % 8, m / 8 + lane / 8 % 2));
+    else load_matrices<true>(out, tile + Layout::index(k + lane / 16 * 8 + lane % 8, m / 8 + lane / 8 % 2));
   }
   // Columns 0-7 with k 0-7 and 8-15, then columns 8-15.
   template <class Layout>
@@ -117,8 +117,7 @@ struct tensor_mainloop {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if constexpr (Layout::along == loop_var::r)
       load_matrices<false>(out, tile + Layout::index(n + lane / 16 * 8 + lane % 8, k / 8 + lane / 8 % 2));
-    else
-      load_matrices<true>(out, tile + Layout::index(k + lane % 16, n / 8 + lane / 16));
+    else load_matrices<true>(out, tile + Layout::index(k + lane % 16, n / 8 + lane / 16));
   }
   template <class Layout>
   static __device__ __forceinline__ void load_row(unsigned (&out)[fragments_n / 2][4], const T* tile, int n, int k) {

@@ -13,8 +13,9 @@ namespace sinter::cuda::mm {
 template <int Bytes>
 using word = std::conditional_t<
     Bytes == 16, uint4,
-    std::conditional_t<Bytes == 8, uint2,
-                       std::conditional_t<Bytes == 4, unsigned, std::conditional_t<Bytes == 2, unsigned short, unsigned char>>>>;
+    std::conditional_t<
+        Bytes == 8, uint2,
+        std::conditional_t<Bytes == 4, unsigned, std::conditional_t<Bytes == 2, unsigned short, unsigned char>>>>;
 
 /// Size neighbours of type T as they lie in memory; the first is aligned to their bytes, or to 16.
 template <class T, int Size>
@@ -66,7 +67,8 @@ struct offset_of<at<Offset, Terms...>> {
 
  private:
   template <loop_var V, class Term, class Sizes>
-  static __device__ __forceinline__ std::int64_t share([[maybe_unused]] std::int64_t i, [[maybe_unused]] const Sizes& sizes) {
+  static __device__ __forceinline__ std::int64_t share([[maybe_unused]] std::int64_t i,
+                                                       [[maybe_unused]] const Sizes& sizes) {
     using t = sinter::detail::term_facts<Term>;
     if constexpr (t::variable != V) {
       return 0;

@@ -1,5 +1,6 @@
-// Loops over the lanes of a block, written so that both compilers make vector code of them: over values (for_lanes),
-// and over the memory that an index expression walks (for_runs). SPDX-License-Identifier: BSL-1.0
+// Loops over the lanes of a block that both compilers turn into vector code: over values (for_lanes), and over the
+// memory that an index expression walks (for_runs).
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,21 @@ namespace sinter::cpu::detail {
 /// count, and wants to be told that lanes are independent; clang unrolls such loops instead, but checks by itself.
 template <class F>
 [[gnu::always_inline]] inline void for_lanes(int count, F f) {
-  int i = 0;
 #ifndef __clang__
+// g++ 12 follows a loop one round too far and finds it write past the array.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
   constexpr int stride = 32;
-  for (; i + stride <= count; i += stride) {
+  const int rest = count % stride, whole = count - rest;
+  for (int i = 0; i < whole; i += stride) {
 #pragma GCC ivdep
     for (int j = 0; j < stride; ++j) f(i + j);
   }
+  for (int j = 0; j < rest; ++j) f(whole + j);
+#pragma GCC diagnostic pop
+#else
+  for (int i = 0; i < count; ++i) f(i);
 #endif
-  for (; i < count; ++i) f(i);
   keep_stores();
 }
 

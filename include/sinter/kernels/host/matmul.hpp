@@ -24,6 +24,9 @@ inline constexpr std::int64_t block_depth = 256;
 /// each packed value serves 288 and more multiplications, which makes packing a few percent of the time.
 inline constexpr std::int64_t tile_rows = 288, tile_columns = 512;
 
+/// Fewer multiplications than these (some ten microseconds) are not worth waking a thread.
+inline constexpr std::int64_t thread_multiplications = 1 << 20;
+
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// The extent of equal tiles, multiples of `unit`, none above `largest`.
@@ -105,6 +108,10 @@ void run_matmul(const Args& args, const matmul_extents& extents, int threads, A 
   static_assert(body_facts<Epilogue>::num_phases == 0, "sinter::cpu::matmul: an epilogue has no loop over r");
   if (extents.batch <= 0 || extents.m <= 0 || extents.n <= 0) return;
   if (threads <= 0) threads = default_threads();
+  const double work = static_cast<double>(extents.batch) * static_cast<double>(extents.m) *
+                      static_cast<double>(extents.n) * static_cast<double>(extents.k) /
+                      static_cast<double>(thread_multiplications);
+  if (work < threads) threads = static_cast<int>(work) + 1;
   if (inside_piece) threads = 1;
   a.prepare(threads);
   (b.prepare(threads), ...);

@@ -56,9 +56,10 @@ class thread_pool {
 
   /// Runs `j` on the calling thread and on at most j.seats workers; returns when every piece is done.
   void run(job& j) {
+    const int seats = j.seats;
     {
       std::lock_guard lock(mutex_);
-      while (workers_ < j.seats) {
+      while (workers_ < seats) {
         try {
           std::thread([this] { serve(); }).detach();
         } catch (...) {
@@ -69,7 +70,7 @@ class thread_pool {
       j.link = jobs_;
       jobs_ = &j;
     }
-    if (j.seats == 1) wake_.notify_one();
+    if (seats == 1) wake_.notify_one();
     else wake_.notify_all();
     inside_piece = true;
     j.work();

@@ -1,0 +1,95 @@
+// Matrix products with what goes in front and behind them. Where the cases run is the including file's matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "check.hpp"
+
+namespace {
+
+namespace si = sinter;
+using checks::check;
+template <long... E>
+using f = si::tensor<float, E...>;
+
+constexpr auto product = [](auto a, auto b) { return si::matmul(a, b); };
+
+TEST_CASE("matmul: shapes") {
+  check<f<5, 7>, f<7, 9>>(product);
+  check<f<1, 1>, f<1, 1>>(product);
+  check<f<1, 33>, f<33, 1>>(product);
+  check<f<70, 33>, f<33, 65>>(product);
+  check<f<4, 0>, f<0, 3>>(product);
+  check<f<0, 4>, f<4, 3>>(product);
+  check<f<3, 4>, f<4, 0>>(product);
+  check<f<2, 5, 7>, f<2, 7, 3>>(product);
+  check<f<2, 1, 5, 7>, f<3, 7, 3>>(product);
+  check<f<5, 7>, f<3, 7, 2>>(product);
+  check<f<2, 5, 7>, f<7, 3>>(product);
+  check<f<0, 5, 7>, f<7, 3>>(product);
+}
+TEST_CASE("matmul: element types") {
+  check<si::tensor<double, 5, 17>, si::tensor<double, 17, 9>>(product);
+  check<si::tensor<si::f16, 5, 17>, si::tensor<si::f16, 17, 9>>(product);
+  check<si::tensor<si::bf16, 5, 17>, si::tensor<si::bf16, 17, 9>>(product);
+  check<si::tensor<si::bf16, 5, 17>, si::tensor<float, 17, 9>>(product);
+  check<si::tensor<std::int32_t, 5, 17>, si::tensor<std::int32_t, 17, 9>>(product, {{}, {{-2e9, 2e9}, {-9, 9}}});
+  check<si::tensor<std::int64_t, 5, 17>, si::tensor<std::int64_t, 17, 9>>(product, {{}, {{-9, 9}, {-9e17, 9e17}}});
+  check<si::tensor<std::int8_t, 5, 17>, si::tensor<std::int8_t, 17, 9>>(product, {{}, {{-9, 9}, {-9, 9}}});
+}
+TEST_CASE("matmul: operands that are views") {
+  check<f<7, 5>, f<9, 7>>([](auto a, auto b) { return si::matmul(si::transpose(a), si::transpose(b)); });
+  check<f<10, 7>, f<7, 9>>([](auto a, auto b) { return std::tuple(si::matmul(si::slice<0, 1, 9, 2>(a), b), si::matmul(si::flip<1>(a), si::flip<0>(b))); });
+  check<f<4, 3, 8>, f<24, 5>>([](auto a, auto b) { return std::tuple(si::matmul(si::flatten<1>(a), b), si::matmul(si::reshape<4, 24>(si::transpose<1, 2>(a)), b)); });
+  check<f<2, 6, 4, 5>, f<2, 6, 4, 5>>([](auto q, auto k) { return si::matmul(si::transpose<1, 2>(q), si::permute<0, 2, 3, 1>(k)); });
+  check<f<5, 1>, f<7, 9>>([](auto a, auto b) { return si::matmul(si::broadcast_to<5, 7>(a), b); });
+  check<f<3, 8>, f<4, 5>>([](auto a, auto b) { return si::matmul(si::reshape<6, 4>(si::transpose(a)), b); });
+  check<f<6, 4>, f<3, 8>>([](auto a, auto b) { return si::matmul(a, si::reshape<4, 6>(si::transpose(b))); });
+  check<f<5, 7>>([](auto a) { return std::tuple(si::matmul(a, si::transpose(a)), si::matmul(si::transpose(a), a)); });
+  check<si::strided_tensor<float, 5, 7>, si::strided_tensor<float, 7, 3>>(product);
+  check<f<5, 7>, f<7, 4>>([](auto a, auto b) { return std::tuple(si::matmul(si::full_like(a, 1.f), b), si::matmul(a, si::cast<float>(si::iota<0>(b)))); });
+  check<f<5, 7>, f<4, 7>, f<9, 5>>([](auto a, auto b, auto c) { return si::matmul(si::concat<0>(a, b), si::transpose(si::pad<1, 1, 1>(c))); });
+}
+TEST_CASE("matmul: epilogues") {
+  check<f<6, 7>, f<7, 9>, f<9>>([](auto a, auto b, auto c) { return si::gelu(si::matmul(a, b) + c); });
+  check<f<6, 7>, f<7, 9>, f<6, 9>>([](auto a, auto b, auto c) { auto p = si::matmul(a, b); return std::tuple(p * 2 + c, p); });
+  check<f<6, 7>, f<7, 9>>([](auto a, auto b) { auto p = si::matmul(a, b); return std::tuple(si::relu(p), si::transpose(p) * 2, si::reshape<9, 6>(p) + 1); });
+  check<f<6, 7>, f<7, 9>>([](auto a, auto b) { return std::tuple(si::softmax(si::matmul(a, b)), si::sum(si::matmul(a, b), si::axis<0>)); });
+  check<f<6, 7>, f<7, 9>>([](auto a, auto b) { return si::cast<si::bf16>(si::tanh(si::matmul(a, b))); });
+  check<f<6, 7>, f<7, 6>, f<6>>([](auto a, auto b, auto r) { auto p = si::matmul(a, b); return p * si::unsqueeze<1>(r) + si::transpose(p); });
+  check<f<2, 6, 7>, f<2, 7, 9>, f<2, 1, 9>>([](auto a, auto b, auto c) { return si::sigmoid(si::matmul(a, b) + c); });
+  check<f<6, 7>, f<7, 9>>([](auto a, auto b) { return si::concat<1>(si::matmul(a, b), si::matmul(a, b) * 2) + 1; });
+}
+TEST_CASE("matmul: prologues") {
+  check<f<6, 7>, f<7, 9>>([](auto a, auto b) { return si::matmul(si::relu(a), b * 2); });
+  check<f<6, 7>, f<9, 7>>([](auto a, auto b) { return si::matmul(si::exp(a), si::transpose(si::relu(b))); });
+  check<f<6, 7>, f<7, 9>>([](auto a, auto b) { auto h = si::relu(a); return std::tuple(si::matmul(h, b), h); });
+  check<f<6, 7>, f<7, 7>>([](auto a, auto b) { auto h = si::silu(a); return si::matmul(h, b) + h; });
+  check<f<6, 7>, f<7, 7>>([](auto a, auto b) { auto h = si::rms_norm(a, 1e-5f); return si::matmul(h, b) + h; });
+  check<f<6, 20>, f<20, 9>>([](auto a, auto b) { return si::matmul(si::rms_norm(a, 1e-5f), b); });
+  check<f<6, 20>, f<20>, f<20, 9>, f<9>>([](auto a, auto w, auto b, auto c) { return si::gelu(si::linear(si::layer_norm(a, w, 1e-5f), si::transpose(b), c)); });
+  check<f<6, 20>, f<20, 9>>([](auto a, auto b) { return si::matmul(si::softmax(a), b); });
+  check<f<20, 6>, f<20, 9>>([](auto a, auto b) { return si::matmul(si::transpose(si::softmax(a, si::axis<0>)), b); });
+  check<f<6, 20>, f<20, 9>>([](auto a, auto b) { return si::matmul(a, si::softmax(b)); });
+  check<si::tensor<std::int8_t, 6, 20>, f<20, 9>>([](auto a, auto b) { return si::matmul(a, b); }, {{}, {{-9, 9}}});
+  check<f<6, 7>, f<7, 9>, f<6>>([](auto a, auto b, auto r) { return si::matmul(a * si::unsqueeze<1>(r), b); });
+  check<si::tensor<std::int64_t, 6>, f<11, 7>, f<7, 9>>([](auto i, auto w, auto b) { return si::matmul(si::embedding(w, i), b); }, {{}, {{0, 10}}});
+}
+TEST_CASE("matmul: one left operand, two products; chains") {
+  check<f<6, 20>, f<20, 9>, f<20, 9>>([](auto a, auto b, auto c) { return si::silu(si::matmul(a, b)) * si::matmul(a, c); });
+  check<f<6, 20>, f<20, 9>, f<20, 9>>([](auto a, auto b, auto c) { return std::tuple(si::matmul(a, b), si::matmul(a, c) + 1); });
+  check<f<6, 20>, f<20, 9>, f<20, 5>>([](auto a, auto b, auto c) { return std::tuple(si::matmul(a, b), si::matmul(a, c)); });
+  check<f<6, 20>, f<20, 9>, f<20, 9>, f<20, 9>>([](auto a, auto b, auto c, auto d) { return si::matmul(a, b) + si::matmul(a, c) * si::matmul(a, d); });
+  check<f<6, 20>, f<20, 9>, f<20, 9>>([](auto a, auto b, auto c) { auto h = si::layer_norm(a, 1e-5f); return si::silu(si::matmul(h, b)) * si::matmul(h, c); });
+  check<f<6, 6>, f<6, 6>, f<6, 6>>([](auto a, auto b, auto c) { return si::matmul(si::matmul(a, b), c); });
+  check<f<6, 6>>([](auto a) { auto p = si::matmul(a, a); return si::matmul(p, p) + a; });
+  check<f<6, 6>, f<6, 6>>([](auto a, auto b) { return si::matmul(si::matmul(a, b), si::matmul(b, a)); });
+  check<f<2, 3, 9, 8>, f<2, 3, 11, 8>, f<2, 3, 11, 8>>([](auto q, auto k, auto v) { return si::matmul(si::softmax(si::matmul(q, si::transpose(k)) * 0.35f), v); });
+}
+TEST_CASE("matmul: linear") {
+  check<f<2, 3, 8>, f<5, 8>, f<5>>([](auto x, auto w, auto b) { return std::tuple(si::linear(x, w, b), si::linear(x, w)); });
+  check<f<6, 8>, f<5, 8>, f<5>>([](auto x, auto w, auto b) { return si::relu(si::linear(x, w, b)); });
+}
+
+}  // namespace
