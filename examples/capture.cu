@@ -49,7 +49,7 @@ int main() {
   double worst = 0;
   for (int row = 0; row < size; ++row) {
     std::vector<double> now(x.begin() + row * size, x.begin() + (row + 1) * size), next(size);
-    for (int step = 0; step < 30; ++step, now = next)
+    for (int step = 0; step < 30; ++step, now.swap(next))
       for (int i = 0; i < size; ++i) next[i] = std::tanh(0.5 * (now[i] + now[(i + 1) % size]));
     for (int i = 0; i < size; ++i) worst = std::fmax(worst, std::fabs(result[row * size + i] - now[i]));
   }

@@ -241,8 +241,12 @@ struct operand_stream {
       const chunk_position p = position(c, accesses, k, k_extent);
       const std::int64_t offset = offsets[c][0] + offset_of<At>::template part<loop_var::r>(
                                                       offset_of<At>::is_linear_in_r ? k : p.r, args.sizes);
-      copy_async(tile + layout::index(line(c), chunk_in_line(c)), base + (p.valid > 0 ? offset : 0),
-                 p.valid * static_cast<int>(sizeof(T)));
+      element* to = tile + layout::index(line(c), chunk_in_line(c));
+      if (p.valid == width) {
+        copy_async(to, base + offset);
+      } else {  // the rim of the matrix: nothing past it may be read
+        for (int e = 0; e < width; ++e) to[e] = e < p.valid ? base[offset + e] : T{};
+      }
     }
   }
 

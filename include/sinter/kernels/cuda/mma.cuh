@@ -13,11 +13,9 @@ __device__ __forceinline__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-/// 16 bytes from global to shared memory, asynchronously; of the source only the first `bytes` are read, the rest is
-/// zero.
-__device__ __forceinline__ void copy_async(void* shared, const void* global, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
-               : "memory");
+/// 16 bytes from global to shared memory, asynchronously.
+__device__ __forceinline__ void copy_async(void* shared, const void* global) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)), "l"(global) : "memory");
 }
 /// Ends a group of copies.
 __device__ __forceinline__ void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
