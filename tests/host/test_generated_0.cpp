@@ -1,0 +1,7 @@
+// Generated graphs of f32 on the host: seeds 0 to 27. See tests/cases/generated.hpp.
+// SPDX-License-Identifier: BSL-1.0
+#include "on_host.hpp"
+
+#include "../cases/generated.hpp"
+
+TEST_CASE("generated: f32, seeds 0 to 27") { check_seeds<float, 0, 28>(); }
