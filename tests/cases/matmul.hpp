@@ -75,6 +75,7 @@ TEST_CASE("matmul: prologues") {
   check<si::tensor<std::int8_t, 6, 20>, f<20, 9>>([](auto a, auto b) { return si::matmul(a, b); }, {{}, {{-9, 9}}});
   check<f<6, 7>, f<7, 9>, f<6>>([](auto a, auto b, auto r) { return si::matmul(a * si::unsqueeze<1>(r), b); });
   check<si::tensor<std::int64_t, 6>, f<11, 7>, f<7, 9>>([](auto i, auto w, auto b) { return si::matmul(si::embedding(w, i), b); }, {{}, {{0, 10}}});
+  check<si::tensor<std::int64_t, 6>, f<11, 7>, f<7, 9>>([](auto i, auto w, auto b) { return si::matmul(si::embedding(si::exp(w), i), b); }, {{}, {{0, 10}}});
 }
 TEST_CASE("matmul: one left operand, two products; chains") {
   check<f<6, 20>, f<20, 9>, f<20, 9>>([](auto a, auto b, auto c) { return si::silu(si::matmul(a, b)) * si::matmul(a, c); });

@@ -17,7 +17,8 @@ static_assert(chain.kernel_count() == 1 && chain.kernel(0).kind == si::kernel_ki
 static_assert(chain.why_not_fused("sin_0", "exp_0") == refusal::none);
 
 constexpr auto into_reduction = si::fuse<X>([](auto x) { return si::sum(si::exp(x), si::axis<-1>); });
-static_assert(into_reduction.kernel_count() == 1 && into_reduction.kernel(0).kind == si::kernel_kind::persistent_reduction);
+static_assert(into_reduction.kernel_count() == 1 &&
+              into_reduction.kernel(0).kind == si::kernel_kind::persistent_reduction);
 
 constexpr auto after_reduction = si::fuse<X>([](auto x) { return si::exp(si::sum(x, si::axis<-1>)); });
 static_assert(after_reduction.kernel_count() == 1 && after_reduction.kernel(0).name == "per_fused_exp_sum_0");
@@ -42,7 +43,8 @@ constexpr auto chained = si::fuse<X>([](auto x) {
   return si::sum(si::square(centred), si::axis<1>);
 });
 static_assert(chained.kernel_count() == 1);
-constexpr auto rows_and_columns = si::fuse<X>([](auto x) { return tuple(si::sum(x, si::axis<1>), si::amax(x, si::axis<0>)); });
+constexpr auto rows_and_columns =
+    si::fuse<X>([](auto x) { return tuple(si::sum(x, si::axis<1>), si::amax(x, si::axis<0>)); });
 static_assert(rows_and_columns.kernel_count() == 2);
 static_assert(rows_and_columns.why_not_fused("sum_0", "amax_0") != refusal::none);
 constexpr auto rows_then_all = si::fuse<X>([](auto x) { return si::amax(si::sum(x, si::axis<1>)); });
@@ -64,25 +66,29 @@ static_assert(si::fuse<si::max_autotune, X, Y>(prologue).kernel_count() == 1);
 
 constexpr auto wide_prologue = [](auto x, auto z, auto y) { return si::matmul(x * z, y); };
 static_assert(si::fuse<si::max_autotune, X, X, Y>(wide_prologue).kernel_count() == 2);
-static_assert(si::fuse<si::max_autotune, X, X, Y>(wide_prologue).why_not_fused("mul_0", "mm_0") == refusal::prologue_reads_more);
+static_assert(si::fuse<si::max_autotune, X, X, Y>(wide_prologue).why_not_fused("mul_0", "mm_0") ==
+              refusal::prologue_reads_more);
 
 constexpr auto shared_prologue = [](auto x, auto y) {
   auto a = si::relu(x);
   return tuple(a, si::matmul(a, y));
 };
 static_assert(si::fuse<si::max_autotune, X, Y>(shared_prologue).kernel_count() == 2);
-static_assert(si::fuse<si::max_autotune, X, Y>(shared_prologue).why_not_fused("relu_0", "mm_0") == refusal::prologue_result_is_shared);
+static_assert(si::fuse<si::max_autotune, X, Y>(shared_prologue).why_not_fused("relu_0", "mm_0") ==
+              refusal::prologue_result_is_shared);
 
 constexpr auto padded = [](auto x, auto y) { return si::matmul(si::pad<1, 0, 1>(x), si::pad<0, 0, 1>(y)); };
 static_assert(si::fuse<si::max_autotune, X, Y>(padded).why_not_fused("pad_0", "mm_0") == refusal::prologue_only_pads);
 
 constexpr auto reduced_product = [](auto x, auto y) { return si::sum(si::matmul(x, y), si::axis<-1>); };
 static_assert(si::fuse<si::max_autotune, X, Y>(reduced_product).kernel_count() == 2);
-static_assert(si::fuse<si::max_autotune, X, Y>(reduced_product).why_not_fused("mm_0", "sum_0") == refusal::epilogue_not_pointwise);
+static_assert(si::fuse<si::max_autotune, X, Y>(reduced_product).why_not_fused("mm_0", "sum_0") ==
+              refusal::epilogue_not_pointwise);
 
 constexpr auto normalised = [](auto x, auto y) { return si::matmul(si::rms_norm(x, 1e-6f), y); };
 static_assert(si::fuse<si::max_autotune, X, Y>(normalised).kernel_count() == 2);
-static_assert(si::fuse<si::max_autotune, X, Y>(normalised).why_not_fused("rms_norm_0", "mm_0") == refusal::prologue_not_pointwise);
+static_assert(si::fuse<si::max_autotune, X, Y>(normalised).why_not_fused("rms_norm_0", "mm_0") ==
+              refusal::prologue_not_pointwise);
 static_assert(si::fuse<si::max_fusion, X, Y>(normalised).kernel_count() == 1);
 
 constexpr auto products = [](auto x, auto v, auto w) { return si::matmul(si::matmul(x, v), w); };

@@ -19,7 +19,8 @@ inline constexpr options with = [] {
   return o;
 }();
 
-static_assert(with<&options::max_fusion_size, 64> == si::standard && !(with<&options::max_fusion_size, 32> == si::standard));
+static_assert(with<&options::max_fusion_size, 64> == si::standard &&
+              !(with<&options::max_fusion_size, 32> == si::standard));
 static_assert(si::standard == options{});
 
 // Five siblings of one input.
@@ -27,13 +28,16 @@ constexpr auto siblings = [](auto x) { return tuple(si::sin(x), si::cos(x), si::
 static_assert(si::fuse<X>(siblings).kernel_count() == 1);
 static_assert(si::fuse<with<&options::max_fusion_size, 2>, X>(siblings).kernel_count() == 3);
 static_assert(si::fuse<with<&options::max_fusion_size, 1>, X>(siblings).kernel_count() == 5);
-static_assert(si::fuse<with<&options::max_fusion_size, 1>, X>(siblings).why_not_fused("sin_0", "cos_0") == si::refusal::too_many_nodes);
+static_assert(si::fuse<with<&options::max_fusion_size, 1>, X>(siblings).why_not_fused("sin_0", "cos_0") ==
+              si::refusal::too_many_nodes);
 static_assert(si::fuse<with<&options::min_shared_bytes, 32 * 64 * 4 + 1>, X>(siblings).kernel_count() == 5);
-static_assert(si::fuse<with<&options::min_shared_bytes, 32 * 64 * 4 + 1>, X>(siblings).why_not_fused("sin_0", "cos_0") ==
+static_assert(si::fuse<with<&options::min_shared_bytes, 32 * 64 * 4 + 1>, X>(siblings).why_not_fused("sin_0",
+                                                                                                     "cos_0") ==
               si::refusal::too_few_shared_bytes);
 static_assert(si::fuse<with<&options::min_shared_bytes, 32 * 64 * 4>, X>(siblings).kernel_count() == 1);
 static_assert(si::fuse<with<&options::max_fusion_distance, 0>, X>(siblings).kernel_count() == 5);
-static_assert(si::fuse<with<&options::max_fusion_distance, 0>, X>(siblings).why_not_fused("sin_0", "cos_0") == si::refusal::too_far_apart);
+static_assert(si::fuse<with<&options::max_fusion_distance, 0>, X>(siblings).why_not_fused("sin_0", "cos_0") ==
+              si::refusal::too_far_apart);
 static_assert(si::fuse<with<&options::max_fusion_distance, 1>, X>(siblings).kernel_count() < 5);
 
 // Strangers of equal extents.
@@ -51,15 +55,18 @@ constexpr auto sum_of_six = [](auto a, auto b, auto c, auto d, auto e, auto f) {
 constexpr auto stored = si::fuse<X, X, X, X, X, X>(sum_of_six);
 constexpr auto inlined = si::fuse<with<&options::realize_reads_threshold, 6>, X, X, X, X, X, X>(sum_of_six);
 static_assert(stored.kernel_count() == 2 && stored.plan().buffers.size() == 1);
-static_assert(inlined.kernel_count() == 2 && inlined.plan().buffers.empty() && inlined.numel_accessed() == 2 * 6 * 32 * 64 + 32 + 64);
+static_assert(inlined.kernel_count() == 2 && inlined.plan().buffers.empty() &&
+              inlined.numel_accessed() == 2 * 6 * 32 * 64 + 32 + 64);
 
 // Short reductions are pointwise work.
 using Short = si::tensor<float, 32, 7>;
 constexpr auto total = [](auto x) { return si::sum(x, si::axis<-1>); };
 static_assert(si::fuse<Short>(total).kernel(0).kind == si::kernel_kind::pointwise);
-static_assert(si::fuse<with<&options::unroll_reductions_threshold, 7>, Short>(total).kernel(0).kind == si::kernel_kind::persistent_reduction);
+static_assert(si::fuse<with<&options::unroll_reductions_threshold, 7>, Short>(total).kernel(0).kind ==
+              si::kernel_kind::persistent_reduction);
 // Long ones are looped.
-static_assert(si::fuse<with<&options::persistent_reduction_limit, 63>, X>(total).kernel(0).kind == si::kernel_kind::reduction);
+static_assert(si::fuse<with<&options::persistent_reduction_limit, 63>, X>(total).kernel(0).kind ==
+              si::kernel_kind::reduction);
 static_assert(si::fuse<si::tensor<float, 4, 8192>>(total).kernel(0).kind == si::kernel_kind::persistent_reduction);
 static_assert(si::fuse<si::tensor<float, 4, 8193>>(total).kernel(0).kind == si::kernel_kind::reduction);
 static_assert(si::fuse<si::tensor<float, 4, si::dyn>>(total).kernel(0).kind == si::kernel_kind::reduction);
@@ -79,7 +86,8 @@ static_assert(si::fuse<si::max_autotune, X, Y, Y>(dual).kernel_count() == 1);
 static_assert(si::fuse<with<&options::dual_matmul, false, si::max_autotune>, X, Y, Y>(dual).kernel_count() == 2);
 constexpr auto sum_prologue = [](auto x, auto z, auto y) { return si::matmul(x + z, y); };
 static_assert(si::fuse<si::max_autotune, X, X, Y>(sum_prologue).kernel_count() == 2);
-static_assert(si::fuse<with<&options::prologue_read_ratio_percent, 200, si::max_autotune>, X, X, Y>(sum_prologue).kernel_count() == 1);
+static_assert(si::fuse<with<&options::prologue_read_ratio_percent, 200, si::max_autotune>, X, X, Y>(sum_prologue)
+                  .kernel_count() == 1);
 
 // One round is enough for a chain; none leaves what the last, reordering round finds.
 static_assert(si::fuse<with<&options::max_fusion_rounds, 1>, X>(siblings).kernel_count() == 1);

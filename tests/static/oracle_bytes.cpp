@@ -1,5 +1,5 @@
-// The oracle, sections 1, 2 and 4: kernels and elements moved, as TorchInductor's own tests assert them. An assertion is
-// named by its row; where sinter differs on purpose the figure is sinter's own and docs/oracle.md says why.
+// The oracle, sections 1, 2 and 4: kernels and elements moved, as TorchInductor's own tests assert them. An assertion
+// is named by its row; where sinter differs on purpose the figure is sinter's own and docs/oracle.md says why.
 #include <cstdint>
 #include <tuple>
 
@@ -15,9 +15,9 @@ using I = si::tensor<std::int32_t, 10>;
 using I20 = si::tensor<std::int32_t, 20>;
 using V20 = si::tensor<float, 20>;
 
-#define SINTER_ROW(ID, KERNELS, ELEMENTS, ...)                        \
-  constexpr auto ID = __VA_ARGS__;                                     \
-  static_assert(ID.kernel_count() == KERNELS, #ID ": kernels");        \
+#define SINTER_ROW(ID, KERNELS, ELEMENTS, ...)                  \
+  constexpr auto ID = __VA_ARGS__;                              \
+  static_assert(ID.kernel_count() == KERNELS, #ID ": kernels"); \
   static_assert(ID.numel_accessed() == ELEMENTS, #ID ": elements moved")
 
 // ---- 1: one pass over memory
@@ -43,12 +43,10 @@ SINTER_ROW(NB19, 1, 1000, si::fuse<M, M, M, M, M>([](auto a, auto b, auto c, aut
 SINTER_ROW(NB20, 3, 2600, si::fuse<C, C>([](auto a, auto b) {
              return si::concat<0>(si::sum(a, si::axis<0>), si::sum(b, si::axis<0>)) + 10.f;
            }));
-SINTER_ROW(NB22, 3, 680, si::fuse<M, M>([](auto a, auto b) {
-             return si::cos(si::concat<0>(si::softmax(a), si::softmax(b)));
-           }));
-SINTER_ROW(NB23, 2, 600, si::fuse<M, M>([](auto a, auto b) {
-             return si::cos(si::concat<0>(si::cos(a), si::matmul(b, b)));
-           }));
+SINTER_ROW(NB22, 3, 680,
+           si::fuse<M, M>([](auto a, auto b) { return si::cos(si::concat<0>(si::softmax(a), si::softmax(b))); }));
+SINTER_ROW(NB23, 2, 600,
+           si::fuse<M, M>([](auto a, auto b) { return si::cos(si::concat<0>(si::cos(a), si::matmul(b, b))); }));
 SINTER_ROW(NB25, 1, 400, si::fuse<M, M>([](auto a, auto b) { return si::cos(si::concat<0>(a, b)); }));
 SINTER_ROW(NB26, 1, 400, si::fuse<M, M>([](auto a, auto b) { return si::concat<0>(a, si::cos(b)); }));
 SINTER_ROW(NB31, 1, 30, si::fuse<V, I>([](auto a, auto b) { return si::gather<0>(a, b); }));
@@ -66,16 +64,14 @@ SINTER_ROW(NB29, 2, 5000, si::fuse<M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, 
 SINTER_ROW(FU01, 1, 210, si::fuse<M>([](auto a) { return tuple(si::sum(a, si::axis<1>), si::cos(a)); }));
 SINTER_ROW(FU02, 1, 120, si::fuse<M>([](auto a) { return tuple(si::sum(a, si::axis<1>), si::amax(a, si::axis<1>)); }));
 SINTER_ROW(FU04, 1, 120, si::fuse<M, V>([](auto a, auto b) { return si::cos(b) + si::sum(a, si::axis<0>); }));
-SINTER_ROW(FU05, 1, 210, si::fuse<M, V>([](auto a, auto b) {
-             return si::sum(a, si::axis<1>, si::keepdim) * si::cos(b);
-           }));
+SINTER_ROW(FU05, 1, 210,
+           si::fuse<M, V>([](auto a, auto b) { return si::sum(a, si::axis<1>, si::keepdim) * si::cos(b); }));
 constexpr auto scaled = [](auto a) { return a * si::sum(a, si::axis<1>, si::keepdim); };
 SINTER_ROW(FU07, 1, 200, si::fuse<M>([](auto a) { return scaled(scaled(scaled(a))); }));
 SINTER_ROW(FU08, 1, 200, si::fuse<M>([](auto a) { return si::softmax(a, si::axis<1>); }));
 SINTER_ROW(FU10, 1, 200, si::fuse<M>([](auto x) { return si::softmax(si::softmax(x, si::axis<1>), si::axis<1>); }));
-SINTER_ROW(FU11, 1, 300, si::fuse<M, M>([](auto g, auto y) {
-             return g * y - y * si::sum(g * y, si::axis<1>, si::keepdim);
-           }));
+SINTER_ROW(FU11, 1, 300,
+           si::fuse<M, M>([](auto g, auto y) { return g * y - y * si::sum(g * y, si::axis<1>, si::keepdim); }));
 // An input gives the extents, and is not read.
 SINTER_ROW(FU13, 1, 10, si::fuse<M>([](auto like) {
              auto row = si::full_like(si::slice<0, 0, 1>(like), 1.f);
@@ -101,9 +97,8 @@ SINTER_ROW(FU19_keepdim, 1, FU19.numel_accessed(), si::fuse<X19, S>([](auto x, a
              return tuple(y, si::amax(si::abs(y), si::keepdim), si::sigmoid(y * s));
            }));
 using X20 = si::tensor<float, 1024, 32768>;
-SINTER_ROW(FU20, 1, 1024 * 32768 + 3, si::fuse<X20>([](auto x) {
-             return tuple(si::amax(si::abs(x)), si::mean(si::abs(x)), si::mean(x * x));
-           }));
+SINTER_ROW(FU20, 1, 1024 * 32768 + 3,
+           si::fuse<X20>([](auto x) { return tuple(si::amax(si::abs(x)), si::mean(si::abs(x)), si::mean(x * x)); }));
 
 // ---- 4: tiling
 SINTER_ROW(TI01, 1, 300, si::fuse<M, M>([](auto a, auto b) { return a + si::transpose(b); }));

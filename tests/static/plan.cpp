@@ -14,7 +14,8 @@ using W = si::tensor<float, 64, 64>;
 
 // ---- bytes
 constexpr auto unary = si::fuse<X>([](auto x) { return si::exp(x); });
-static_assert(unary.bytes_read() == 32 * 64 * 4 && unary.bytes_written() == 32 * 64 * 4 && unary.numel_accessed() == 2 * 32 * 64);
+static_assert(unary.bytes_read() == 32 * 64 * 4 && unary.bytes_written() == 32 * 64 * 4 &&
+              unary.numel_accessed() == 2 * 32 * 64);
 constexpr auto rows = si::fuse<T, V>([](auto t, auto v) { return si::sum(t * v, si::axis<-1>); });
 static_assert(rows.bytes_read(100) == (100 * 64 + 64) * 4 && rows.bytes_written(100) == 100 * 4);
 static_assert(rows.bytes_read(0) == 0 && rows.bytes_written(0) == 0);  // nothing is launched
@@ -33,15 +34,18 @@ constexpr auto part = si::fuse<X>([](auto x) { return si::exp(si::slice<0, 0, 8>
 static_assert(part.bytes_read() == 8 * 64 * 4 && part.bytes_written() == 8 * 64 * 4);
 // Nothing is read twice, and what stays inside a kernel is not written.
 constexpr auto reuse = si::fuse<X>([](auto x) { return si::softmax(x * x + x); });
-static_assert(reuse.bytes_read() == 32 * 64 * 4 && reuse.bytes_written() == 32 * 64 * 4 && reuse.workspace_bytes() == 0);
+static_assert(reuse.bytes_read() == 32 * 64 * 4 && reuse.bytes_written() == 32 * 64 * 4 &&
+              reuse.workspace_bytes() == 0);
 
 // ---- workspace: buffers between kernels, each at a multiple of 256 bytes
 constexpr auto product = si::fuse<X, W>([](auto x, auto w) { return si::exp(si::matmul(x, w)); });
 static_assert(product.kernel_count() == 2 && product.workspace_bytes() == 32 * 64 * 4);
-constexpr auto small = si::fuse<si::tensor<float, 3, 5>, si::tensor<float, 5, 7>>([](auto x, auto w) { return si::exp(si::matmul(x, w)); });
+constexpr auto small = si::fuse<si::tensor<float, 3, 5>, si::tensor<float, 5, 7>>(
+    [](auto x, auto w) { return si::exp(si::matmul(x, w)); });
 static_assert(small.workspace_bytes() == 256);
 constexpr auto tokens = si::fuse<T, W>([](auto t, auto w) { return si::exp(si::matmul(t, w)); });
-static_assert(tokens.workspace_bytes(32) == 32 * 64 * 4 && tokens.workspace_bytes(33) == 33 * 64 * 4 && tokens.workspace_bytes(0) == 0);
+static_assert(tokens.workspace_bytes(32) == 32 * 64 * 4 && tokens.workspace_bytes(33) == 33 * 64 * 4 &&
+              tokens.workspace_bytes(0) == 0);
 static_assert(tokens.bytes_read(2) == (2 * 64 + 64 * 64 + 2 * 64) * 4);
 // Without buffers no extents are needed, unless a long reduction may be split: then the partial results count.
 constexpr auto normalised = si::fuse<T>([](auto t) { return si::softmax(t); });
@@ -58,7 +62,8 @@ constexpr auto chain = si::fuse<X, W>([](auto x, auto w) {
   auto d = si::matmul(c, w);
   return si::matmul(d, w);
 });
-static_assert(chain.kernel_count() == 5 && chain.plan().buffers.size() == 4 && chain.workspace_bytes() == 2 * 32 * 64 * 4);
+static_assert(chain.kernel_count() == 5 && chain.plan().buffers.size() == 4 &&
+              chain.workspace_bytes() == 2 * 32 * 64 * 4);
 // The same when all are needed at the end: no reuse.
 constexpr auto kept = si::fuse<X, W>([](auto x, auto w) {
   auto a = si::matmul(x, w);

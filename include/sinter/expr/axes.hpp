@@ -34,7 +34,9 @@ constexpr bool distinct_axes(axis_list<Axes...>) {
   return distinct;
 }
 /// An axis to go on with where the right one is missing.
-constexpr int axis_or_first(long axis, int rank) { return normalize_axis(axis, rank) < 0 ? 0 : normalize_axis(axis, rank); }
+constexpr int axis_or_first(long axis, int rank) {
+  return normalize_axis(axis, rank) < 0 ? 0 : normalize_axis(axis, rank);
+}
 
 }  // namespace detail
 }  // namespace sinter

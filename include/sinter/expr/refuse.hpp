@@ -1,7 +1,7 @@
-// What cannot be computed, in sentences. Each is a function that is only instantiated to fail: its template arguments are
-// the numbers involved, which compilers print beside the sentence. Who calls one sets trace::refused and goes on with a
-// harmless expression, so that one mistake is one error. Pointwise ops and reductions have theirs where they are defined.
-// SPDX-License-Identifier: BSL-1.0
+// What cannot be computed, in sentences. Each is a function that is only instantiated to fail: its template arguments
+// are the numbers involved, which compilers print beside the sentence. Who calls one sets trace::refused and goes on
+// with a harmless expression, so that one mistake is one error. Pointwise ops and reductions have theirs where they are
+// defined. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/base/dtype.hpp"
@@ -19,18 +19,22 @@ constexpr void permute_order() {
 template <int Rank, long A, long B>
 constexpr void transpose_axes() {
   static_assert(normalize_axis(A, Rank) >= 0 && normalize_axis(B, Rank) >= 0,
-                "transpose<a, b>(x): an axis is out of range; x needs at least two dimensions, and axes run from -rank to rank - 1");
+                "transpose<a, b>(x): an axis is out of range; x needs at least two dimensions, and axes run from -rank "
+                "to rank - 1");
 }
 template <number Elements, long... Sizes>
 constexpr void reshape_sizes() {
   constexpr int inferred = (0 + ... + (Sizes == infer ? 1 : 0));
   constexpr bool sizes_are_fine = ((Sizes >= infer) && ...) && sizeof...(Sizes) <= max_rank;
-  static_assert(sizes_are_fine, "reshape<sizes...>(x): a size is negative, or there are more than eight; use infer for one that follows");
+  static_assert(
+      sizes_are_fine,
+      "reshape<sizes...>(x): a size is negative, or there are more than eight; use infer for one that follows");
   static_assert(inferred <= 1, "reshape<sizes...>(x): more than one extent is inferred; at most one can be");
   static_assert(!sizes_are_fine || inferred > 1 || is_symbolic(Elements),
                 "reshape<sizes...>(x): the element counts differ; check the extents");
-  static_assert(!sizes_are_fine || inferred > 1 || is_static(Elements),
-                "reshape<sizes...>(x): x has a run-time extent; use infer for the one that depends on it, or reshape_as");
+  static_assert(
+      !sizes_are_fine || inferred > 1 || is_static(Elements),
+      "reshape<sizes...>(x): x has a run-time extent; use infer for the one that depends on it, or reshape_as");
 }
 template <number Elements, number ElementsOfOther>
 constexpr void reshape_as_elements() {
@@ -44,11 +48,13 @@ constexpr void flatten_axes() {
 template <int Rank, long Axis>
 constexpr void unsqueeze_axis() {
   static_assert(Rank < max_rank, "unsqueeze<axis>(x): the rank would exceed eight; flatten some dimensions first");
-  static_assert(normalize_axis(Axis, Rank + 1) >= 0, "unsqueeze<axis>(x): the axis is out of range; it runs from -rank - 1 to rank");
+  static_assert(normalize_axis(Axis, Rank + 1) >= 0,
+                "unsqueeze<axis>(x): the axis is out of range; it runs from -rank - 1 to rank");
 }
 template <int Rank, long Axis>
 constexpr void squeeze_axis() {
-  static_assert(normalize_axis(Axis, Rank) >= 0, "squeeze<axis>(x): the axis is out of range; it runs from -rank to rank - 1");
+  static_assert(normalize_axis(Axis, Rank) >= 0,
+                "squeeze<axis>(x): the axis is out of range; it runs from -rank to rank - 1");
 }
 template <long Axis, number Extent>
 constexpr void squeeze_extent() {
@@ -56,15 +62,18 @@ constexpr void squeeze_extent() {
 }
 template <int Axis, number Extent, number Wanted>
 constexpr void broadcast_to_extent() {
-  static_assert(Extent == Wanted, "broadcast_to(x, like): an extent of x is neither one nor that of the target; check the shapes");
+  static_assert(Extent == Wanted,
+                "broadcast_to(x, like): an extent of x is neither one nor that of the target; check the shapes");
 }
 template <int Rank, int WantedRank>
 constexpr void broadcast_to_rank() {
-  static_assert(Rank <= WantedRank, "broadcast_to(x, like): x has more dimensions than the target; reduce or reshape it");
+  static_assert(Rank <= WantedRank,
+                "broadcast_to(x, like): x has more dimensions than the target; reduce or reshape it");
 }
 template <int Rank, long Axis>
 constexpr void slice_axis() {
-  static_assert(normalize_axis(Axis, Rank) >= 0, "slice<axis, start, stop, step>(x): the axis is out of range; it runs from -rank to rank - 1");
+  static_assert(normalize_axis(Axis, Rank) >= 0,
+                "slice<axis, start, stop, step>(x): the axis is out of range; it runs from -rank to rank - 1");
 }
 template <long Step>
 constexpr void slice_step() {
@@ -73,7 +82,8 @@ constexpr void slice_step() {
 template <long Start, long Stop, long Step>
 constexpr void slice_of_run_time_extent() {
   static_assert(Start >= 0 && Stop == (1L << 40) && Step == 1,
-                "slice<axis, start, stop, step>(x): the extent is known only at run time; there only slice<axis, start> with start >= 0 works");
+                "slice<axis, start, stop, step>(x): the extent is known only at run time; there only slice<axis, "
+                "start> with start >= 0 works");
 }
 template <int Rank, long... Axes>
 constexpr void flip_axes() {
@@ -82,15 +92,18 @@ constexpr void flip_axes() {
 }
 template <long... Axes>
 constexpr void flip_of_run_time_extent() {
-  static_assert(sizeof...(Axes) == 0, "flip<axes...>(x): a reversed extent is known only at run time; give the tensor a static extent there");
+  static_assert(sizeof...(Axes) == 0,
+                "flip<axes...>(x): a reversed extent is known only at run time; give the tensor a static extent there");
 }
 
 // ---- reductions
 /// argmax and argmin know one axis, or the position in the whole array.
 template <op What, int Rank, int NumAxes>
 constexpr void arg_reduction_axes() {
-  static_assert(What != op::argmax || NumAxes == 1 || NumAxes == Rank, "argmax(x, axis<...>): several axes have no common index; name one, or none for the flat index");
-  static_assert(What != op::argmin || NumAxes == 1 || NumAxes == Rank, "argmin(x, axis<...>): several axes have no common index; name one, or none for the flat index");
+  static_assert(What != op::argmax || NumAxes == 1 || NumAxes == Rank,
+                "argmax(x, axis<...>): several axes have no common index; name one, or none for the flat index");
+  static_assert(What != op::argmin || NumAxes == 1 || NumAxes == Rank,
+                "argmin(x, axis<...>): several axes have no common index; name one, or none for the flat index");
 }
 
 // ---- matrix products
@@ -104,7 +117,8 @@ constexpr void matmul_inner_extents() {
 }
 template <int Axis, number ExtentA, number ExtentB>
 constexpr void matmul_leading_extents() {
-  static_assert(ExtentA == ExtentB, "matmul(a, b): the leading dimensions do not broadcast; each pair must be equal or contain a one");
+  static_assert(ExtentA == ExtentB,
+                "matmul(a, b): the leading dimensions do not broadcast; each pair must be equal or contain a one");
 }
 template <int RankX, int RankWeight>
 constexpr void linear_ranks() {
@@ -113,7 +127,8 @@ constexpr void linear_ranks() {
 }
 template <number InnerX, number InnerWeight>
 constexpr void linear_inner_extents() {
-  static_assert(InnerX == InnerWeight, "linear(x, weight): the last extents differ; the weight must be [out, in], not [in, out]");
+  static_assert(InnerX == InnerWeight,
+                "linear(x, weight): the last extents differ; the weight must be [out, in], not [in, out]");
 }
 template <int BiasRank, number BiasExtent, number WeightRows>
 constexpr void linear_bias() {
@@ -124,72 +139,89 @@ constexpr void linear_bias() {
 // ---- indexing
 template <long Axis, int Rank>
 constexpr void iota_axis() {
-  static_assert(normalize_axis(Axis, Rank) >= 0, "iota<axis>(like): the axis is out of range; it runs from -rank to rank - 1");
+  static_assert(normalize_axis(Axis, Rank) >= 0,
+                "iota<axis>(like): the axis is out of range; it runs from -rank to rank - 1");
 }
 template <long Axis, int Rank, int IndexRank>
 constexpr void gather_axis() {
   static_assert(Rank == IndexRank, "gather<axis>(x, index): the ranks differ; unsqueeze the index");
-  static_assert(Rank != IndexRank || normalize_axis(Axis, Rank) >= 0, "gather<axis>(x, index): the axis is out of range; it runs from -rank to rank - 1");
+  static_assert(Rank != IndexRank || normalize_axis(Axis, Rank) >= 0,
+                "gather<axis>(x, index): the axis is out of range; it runs from -rank to rank - 1");
 }
 template <int Axis, number Extent, number IndexExtent>
 constexpr void gather_extents() {
-  static_assert(Extent == IndexExtent, "gather<axis>(x, index): extents differ on an axis other than the gathered one; slice or broadcast_to first");
+  static_assert(
+      Extent == IndexExtent,
+      "gather<axis>(x, index): extents differ on an axis other than the gathered one; slice or broadcast_to first");
 }
 template <dtype Index>
 constexpr void gather_index_type() {
-  static_assert(is_integral(Index), "gather<axis>(x, index): the index has no integer element type; cast it to std::int64_t");
+  static_assert(is_integral(Index),
+                "gather<axis>(x, index): the index has no integer element type; cast it to std::int64_t");
 }
 template <dtype Index>
 constexpr void embedding_index_type() {
-  static_assert(is_integral(Index), "embedding(weight, index): the index has no integer element type; cast it to std::int64_t");
+  static_assert(is_integral(Index),
+                "embedding(weight, index): the index has no integer element type; cast it to std::int64_t");
 }
 template <int RankWeight, int RankIndex>
 constexpr void embedding_ranks() {
   static_assert(RankWeight >= 1, "embedding(weight, index): the weight has no rows; it must be [count, ...]");
-  static_assert(RankWeight < 1, "embedding(weight, index): the result would have more than eight dimensions; flatten the index");
+  static_assert(RankWeight < 1,
+                "embedding(weight, index): the result would have more than eight dimensions; flatten the index");
 }
 template <long Axis, int RankA, int RankB>
 constexpr void concat_ranks() {
   static_assert(RankA == RankB, "concat<axis>(a, b): the ranks differ; unsqueeze one");
-  static_assert(RankA != RankB || normalize_axis(Axis, RankA) >= 0, "concat<axis>(a, b): the axis is out of range; it runs from -rank to rank - 1");
+  static_assert(RankA != RankB || normalize_axis(Axis, RankA) >= 0,
+                "concat<axis>(a, b): the axis is out of range; it runs from -rank to rank - 1");
 }
 template <int Axis, number ExtentA, number ExtentB>
 constexpr void concat_extents() {
-  static_assert(ExtentA == ExtentB, "concat<axis>(a, b): extents differ on an axis other than the joined one; check the shapes");
+  static_assert(ExtentA == ExtentB,
+                "concat<axis>(a, b): extents differ on an axis other than the joined one; check the shapes");
 }
 template <long Axis, int Rank>
 constexpr void pad_axis() {
-  static_assert(normalize_axis(Axis, Rank) >= 0, "pad<axis, before, after>(x, value): the axis is out of range; it runs from -rank to rank - 1");
+  static_assert(normalize_axis(Axis, Rank) >= 0,
+                "pad<axis, before, after>(x, value): the axis is out of range; it runs from -rank to rank - 1");
 }
 template <long Before, long After>
 constexpr void pad_counts() {
-  static_assert(Before >= 0 && After >= 0, "pad<axis, before, after>(x, value): a count is negative; slice removes elements");
+  static_assert(Before >= 0 && After >= 0,
+                "pad<axis, before, after>(x, value): a count is negative; slice removes elements");
 }
 template <int Axis, number TargetExtent, number ValueExtent>
 constexpr void assign_extent() {
-  static_assert(TargetExtent == ValueExtent, "assign(target, value): the value does not broadcast to the target; check the shapes");
+  static_assert(TargetExtent == ValueExtent,
+                "assign(target, value): the value does not broadcast to the target; check the shapes");
 }
 template <int TargetRank, int ValueRank>
 constexpr void assign_rank() {
-  static_assert(ValueRank <= TargetRank, "assign(target, value): the value has more dimensions than the target; reduce or reshape it");
+  static_assert(ValueRank <= TargetRank,
+                "assign(target, value): the value has more dimensions than the target; reduce or reshape it");
 }
 
 // ---- neural-network compositions
 template <int RankWeight, number Extent, number WeightExtent>
 constexpr void layer_norm_weight() {
-  static_assert(RankWeight == 1 && Extent == WeightExtent, "layer_norm(x, weight, bias): weight or bias does not fit; each has the last extent of x");
+  static_assert(RankWeight == 1 && Extent == WeightExtent,
+                "layer_norm(x, weight, bias): weight or bias does not fit; each has the last extent of x");
 }
 template <int RankWeight, number Extent, number WeightExtent>
 constexpr void rms_norm_weight() {
-  static_assert(RankWeight == 1 && Extent == WeightExtent, "rms_norm(x, weight): the weight does not fit; it has the last extent of x");
+  static_assert(RankWeight == 1 && Extent == WeightExtent,
+                "rms_norm(x, weight): the weight does not fit; it has the last extent of x");
 }
 template <int Rank, long... Axes>
 constexpr void softmax_axes() {
-  static_assert(distinct_axes<Rank>(axis_list<Axes...>{}), "softmax(x, axis<...>): an axis is out of range or named twice; axes run from -rank to rank - 1");
+  static_assert(distinct_axes<Rank>(axis_list<Axes...>{}),
+                "softmax(x, axis<...>): an axis is out of range or named twice; axes run from -rank to rank - 1");
 }
 template <int Rank, long... Axes>
 constexpr void log_softmax_axes() {
-  static_assert(distinct_axes<Rank>(axis_list<Axes...>{}), "log_softmax(x, axis<...>): an axis is out of range or named twice; axes run from -rank to rank - 1");
+  static_assert(distinct_axes<Rank>(axis_list<Axes...>{}),
+                "log_softmax(x, axis<...>): an axis is out of range or named twice; axes run from -rank to rank - 1");
 }
 template <int Rank>
 constexpr void layer_norm_rank() {
@@ -201,15 +233,19 @@ constexpr void rms_norm_rank() {
 }
 template <int RankLogits, int RankTargets>
 constexpr void cross_entropy_ranks() {
-  static_assert(RankLogits == 2 && RankTargets == 1, "cross_entropy(logits, targets): the ranks do not fit; logits are [rows, classes], targets [rows]");
+  static_assert(RankLogits == 2 && RankTargets == 1,
+                "cross_entropy(logits, targets): the ranks do not fit; logits are [rows, classes], targets [rows]");
 }
 template <number Rows, number Targets>
 constexpr void cross_entropy_rows() {
-  static_assert(Rows == Targets, "cross_entropy(logits, targets): the number of rows differs; logits are [rows, classes], targets [rows]");
+  static_assert(
+      Rows == Targets,
+      "cross_entropy(logits, targets): the number of rows differs; logits are [rows, classes], targets [rows]");
 }
 template <dtype Targets>
 constexpr void cross_entropy_target_type() {
-  static_assert(is_integral(Targets), "cross_entropy(logits, targets): the targets have no integer element type; they are class numbers");
+  static_assert(is_integral(Targets),
+                "cross_entropy(logits, targets): the targets have no integer element type; they are class numbers");
 }
 
 }  // namespace sinter::detail

@@ -253,6 +253,7 @@ struct lowering {
     const node& n = (*g)[id];
     const extents& from = g->shape(n.operands[0]);
     const extents strides = strides_of(n.operands[0]);
+    if (internal.contains(n.operands[0]) && blocked < 0) blocked = id;  // what is read anywhere has to lie in memory
     const short index = emit(n.operands[1], c, mask);
     coordinates at{from.rank, false, {}};
     int gathered = 0;
