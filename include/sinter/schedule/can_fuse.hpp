@@ -19,6 +19,7 @@ constexpr access_form access_in(const dependency& d, const scheduler_node& n, co
 /// True when every read of `buffer` by `reader` is at the index at which `writer` writes it.
 template <class State>
 constexpr bool reads_match(State& s, int buffer, int writer, int reader, const loop_space& space) {
+  if (!s.reads(reader, buffer)) return true;
   access_form written{};
   const scheduler_node& w = s.list.nodes[writer];
   for (int k = 0; k < w.num_dependencies; ++k) {
@@ -120,7 +121,7 @@ constexpr bool increases_peak_memory(const State& s, int a, int b, std::int64_t 
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = s.list.dependencies[n.first_dependency + k];
         const int producer = s.list.node_of(d.buffer);
-        if (!d.write && producer >= 0 && s.group_of[producer] != side && s.num_users(d.buffer) == 1) f(d.buffer);
+        if (!d.write && producer >= 0 && s.group_of[producer] != side && s.num_users[d.buffer] == 1) f(d.buffer);
       }
     });
   };

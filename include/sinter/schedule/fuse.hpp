@@ -53,6 +53,12 @@ constexpr void record(Log& log, const fusion_verdict& v) {
   log.push_back(v);
 }
 
+/// Could reordering help? Only a pointwise group can follow a reduction's loops.
+template <class State>
+constexpr bool may_reorder_loops(const State& s, int a, int b) {
+  return s.groups[a].has_reduction != s.groups[b].has_reduction && !s.groups[a].has_template && !s.groups[b].has_template;
+}
+
 /// Gives a pointwise node the loops of a reduction over `axes` of an equal shape (kept dimensions outside).
 template <class State>
 constexpr bool reorder(State& s, int node_number, unsigned axes) {
@@ -68,8 +74,7 @@ constexpr bool reorder(State& s, int node_number, unsigned axes) {
 /// Reorders the loops of one side so that both walk shared data alike. True if something changed.
 template <class State>
 constexpr bool reorder_loops(State& s, int a, int b) {
-  const bool a_reduces = s.groups[a].has_reduction, b_reduces = s.groups[b].has_reduction;
-  if (a_reduces == b_reduces || s.groups[a].has_template || s.groups[b].has_template) return false;
+  const bool a_reduces = s.groups[a].has_reduction;
   const int reducing = a_reduces ? a : b, pointwise = a_reduces ? b : a;
   unsigned axes = 0;
   extents shape{};
@@ -114,7 +119,7 @@ constexpr int fuse_once(fusion_result<Capacity>& r, int round, bool may_reorder)
     if (seen[a].contains(b)) return;
     seen[a].insert(b);
     refusal verdict = can_fuse(s, a, b);
-    if (may_reorder && (verdict == refusal::no_shared_data || verdict == refusal::index_mismatch ||
+    if (may_reorder && may_reorder_loops(s, a, b) && (verdict == refusal::no_shared_data || verdict == refusal::index_mismatch ||
                         verdict == refusal::loops_incompatible || verdict == refusal::too_few_shared_bytes)) {
       const auto kept = s;
       if (reorder_loops(s, a, b)) {

@@ -27,6 +27,7 @@ struct group_state {
   fixed_vector<group, Capacity> groups{};
   short group_of[Capacity]{};
   short next[Capacity]{};
+  short num_users[Capacity]{};  ///< of each buffer: nodes that read it; being a result counts as one more
 
   constexpr void init() {
     for (int i = 0; i < list.nodes.size(); ++i) {
@@ -40,7 +41,14 @@ struct group_state {
       x.ancestors = list.ancestors[i];
       group_of[i] = static_cast<short>(groups.push_back(x));
       next[i] = -1;
+      short last = -1;
+      for (int k = 0; k < n.num_dependencies; ++k) {
+        const dependency& d = list.dependencies[n.first_dependency + k];
+        if (!d.write && d.buffer != last) ++num_users[d.buffer];  // reads of one buffer follow each other or count twice
+        last = d.buffer;
+      }
     }
+    for (int id : g->outputs) ++num_users[id];
   }
 
   /// Calls f(node) for the members of a, then of b (-1: none).
@@ -58,12 +66,6 @@ struct group_state {
       if (!d.write && d.buffer == buffer) return true;
     }
     return false;
-  }
-  /// Nodes that read the buffer; being a result counts as one more.
-  constexpr int num_users(int buffer) const {
-    int n = is_output(buffer);
-    for (int i = 0; i < list.nodes.size(); ++i) n += reads(i, buffer);
-    return n;
   }
   /// Must the buffer live in memory: is it a result, or read by a node outside group a?
   constexpr bool needed_outside(int buffer, int a) const {
@@ -155,7 +157,7 @@ struct group_state {
           const scheduler_node& nb = list.nodes[mb];
           for (int j = 0; j < nb.num_dependencies; ++j) {
             const dependency& db = list.dependencies[nb.first_dependency + j];
-            if (counted.contains(da.buffer) || !(by_name ? da.buffer == db.buffer : same_access(da, na, db, nb))) continue;
+            if (da.buffer != db.buffer || counted.contains(da.buffer) || !(by_name || same_access(da, na, db, nb))) continue;
             counted.insert(da.buffer);
             total += bytes_of(da, na);
           }

@@ -52,11 +52,8 @@ struct node_list {
   constexpr bool overflowed() const {
     return nodes.overflowed || dependencies.overflowed || accesses.overflowed || numbers.definitions.overflowed;
   }
-  constexpr int node_of(int buffer) const {
-    for (int i = 0; i < nodes.size(); ++i)
-      if (nodes[i].root == buffer) return i;
-    return -1;
-  }
+  short producers[Capacity]{};  ///< the node that computes each buffer, plus one
+  constexpr int node_of(int buffer) const { return producers[buffer] - 1; }
 };
 
 template <class Graph>
@@ -155,6 +152,7 @@ constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realiza
     const int below = is_view(g[blocked].what) ? g[blocked].operands[0] : blocked;
     list.buffers.buffers.insert(list.buffers.realized(below) ? blocked : below);
   }
+  for (int i = 0; i < list.nodes.size(); ++i) list.producers[list.nodes[i].root] = static_cast<short>(i + 1);
   // Order: true dependencies, and every reader of an input's old version before the kernel that overwrites it.
   for (int i = 0; i < list.nodes.size(); ++i) {
     fixed_set<Capacity> before{};
