@@ -49,7 +49,7 @@ struct step {
     else if constexpr (k == 6) return si::silu(a);
     else if constexpr (k == 7) return si::sin(a);
     else if constexpr (k == 8) return a * 0.75f + 0.125f;
-    else if constexpr (k == 9) return si::c<1> - a * si::c<0.5f>;
+    else if constexpr (k == 9) return si::c<1> - a * 0.5f;
     else if constexpr (k == 10) return si::exp(si::minimum(a, 0.5f));
     else if constexpr (k == 11) return si::clamp(a, -0.5f, 1.5f);
     else if constexpr (k == 12) return si::softplus(a) * 0.5f;

@@ -1,4 +1,4 @@
-// The cases of tests/cases/nn.hpp on the CUDA device.
+// The cases of tests/cases/nn.hpp on the device.
 // SPDX-License-Identifier: BSL-1.0
 #include "on_cuda.cuh"
 

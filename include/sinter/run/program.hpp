@@ -269,7 +269,8 @@ struct program {
   /// One kernel, lowered.
   template <int Index>
   struct kernel {
-    static constexpr auto value = lower_group(plan, Index);
+    static constexpr lowered_extent extent = extent_of(lower_group(plan, Index));
+    static constexpr auto value = fitted<extent.instructions, extent.accesses, extent.slots, extent.numbers>(lower_group(plan, Index));
     static constexpr auto& scalars = g.scalars;
     static constexpr planned_kernel planned = plan.kernels[Index];
     static_assert(sizeof(arguments<value.buffers.size(), value.scalars.size(), value.sizes.size()>) <= max_parameter_bytes,

@@ -58,7 +58,7 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
   static constexpr int num_arguments = num_inputs + Program::num_outputs;
 
   /// All numbers of the plan and of its kernels' index expressions.
-  static constexpr auto table = [] {
+  static constexpr number_table<1024> merged() {
     number_table<1024> all{};
     const auto add = [&](const auto& numbers) {
       for (const number_definition& d : numbers.definitions) all.define(d.value, d.rule, d.a, d.b);
@@ -67,13 +67,20 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
     (add(Program::template kernel<Index>::value.numbers), ...);
     for (const planned_buffer& b : Program::plan.buffers) all.numel(Program::g.shape(b.node));
     return all;
+  }
+  static constexpr int num_numbers = merged().definitions.size();
+  static_assert(!merged().definitions.overflowed, "fuse(fn): the plan has more run-time numbers than a call can compute; split the function");
+  static constexpr auto table = [] {  // made to measure: it stays in the compiler's memory
+    number_table<num_numbers> exact{};
+    const number_table<1024> all = merged();
+    for (int i = 0; i < num_numbers; ++i) exact.definitions.push_back(all.definitions[i]);
+    return exact;
   }();
   static_assert(!table.definitions.overflowed, "fuse(fn): the plan has more run-time numbers than a call can compute; split the function");
 
   static constexpr number_source source(number n) {
     return is_symbolic(n) ? number_source{0, table.find(n)} : number_source{n, -1};
   }
-  static constexpr int num_numbers = table.definitions.size();
   static constexpr auto steps = [] {
     std::array<number_step, num_numbers> s{};
     for (int i = 0; i < num_numbers; ++i) {

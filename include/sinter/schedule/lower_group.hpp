@@ -16,19 +16,48 @@ struct section {
   short first = 0, count = 0;
 };
 
+template <int Instructions = max_kernel_instructions, int Accesses = 192, int Slots = 96, int Numbers = 256>
 struct lowered_kernel {
-  fixed_vector<instruction, max_kernel_instructions> code{};  ///< buffer, access: slots; operands: within the section
+  fixed_vector<instruction, Instructions> code{};  ///< buffer, access: slots; operands: within the section
   fixed_vector<section, 4> sections{};
-  fixed_vector<access_form, 192> accesses{};
-  fixed_vector<short, 96> buffers{};    ///< pointer slots: graph nodes
-  fixed_vector<short, 96> scalars{};    ///< scalar slots: positions in graph::scalars, or -2 - argument
-  fixed_vector<number, 96> sizes{};     ///< run-time numbers
-  number_table<256> numbers{};          ///< how to compute them
+  fixed_vector<access_form, Accesses> accesses{};
+  fixed_vector<short, Slots> buffers{};  ///< pointer slots: graph nodes
+  fixed_vector<short, Slots> scalars{};  ///< scalar slots: positions in graph::scalars, or -2 - argument
+  fixed_vector<number, Slots> sizes{};   ///< run-time numbers
+  number_table<Numbers> numbers{};       ///< how to compute them
   loop_space space{};
   number batch = 1, rows = 0, columns = 0, inner = 0;  ///< of a matmul
   bool overflowed = false;
   bool blocked = false;  ///< an access could not be expressed, which fusing should have ruled out
 };
+
+/// How large a lowered kernel is: constants that stay in the compiler's memory are made to measure.
+struct lowered_extent {
+  int instructions = 0, accesses = 0, slots = 0, numbers = 0;
+};
+template <class Kernel>
+constexpr lowered_extent extent_of(const Kernel& k) {
+  int slots = k.buffers.size();
+  if (k.scalars.size() > slots) slots = k.scalars.size();
+  if (k.sizes.size() > slots) slots = k.sizes.size();
+  return {k.code.size(), k.accesses.size(), slots, k.numbers.definitions.size()};
+}
+template <int Instructions, int Accesses, int Slots, int Numbers, class Kernel>
+constexpr lowered_kernel<Instructions, Accesses, Slots, Numbers> fitted(const Kernel& from) {
+  lowered_kernel<Instructions, Accesses, Slots, Numbers> k{};
+  for (const auto& x : from.code) k.code.push_back(x);
+  k.sections = from.sections;
+  for (const auto& x : from.accesses) k.accesses.push_back(x);
+  for (const auto& x : from.buffers) k.buffers.push_back(x);
+  for (const auto& x : from.scalars) k.scalars.push_back(x);
+  for (const auto& x : from.sizes) k.sizes.push_back(x);
+  for (const auto& x : from.numbers.definitions) k.numbers.definitions.push_back(x);
+  k.space = from.space;
+  k.batch = from.batch, k.rows = from.rows, k.columns = from.columns, k.inner = from.inner;
+  k.overflowed = from.overflowed;
+  k.blocked = from.blocked;
+  return k;
+}
 
 template <class T, int N>
 constexpr short slot_of(fixed_vector<T, N>& slots, const T& item) {
@@ -39,7 +68,7 @@ constexpr short slot_of(fixed_vector<T, N>& slots, const T& item) {
 
 /// Appends a finished list, replacing nodes by slots.
 template <class Lowering>
-constexpr void append_section(lowered_kernel& k, const Lowering& l, section_role role) {
+constexpr void append_section(lowered_kernel<>& k, const Lowering& l, section_role role) {
   k.overflowed = k.overflowed || l.overflowed();
   k.blocked = k.blocked || l.blocked >= 0;
   k.sections.push_back({role, static_cast<short>(k.code.size()), static_cast<short>(l.code.size())});
@@ -63,18 +92,18 @@ constexpr void append_section(lowered_kernel& k, const Lowering& l, section_role
 }
 
 template <class Table>
-constexpr void finish(lowered_kernel& k, const Table& numbers) {
+constexpr void finish(lowered_kernel<>& k, const Table& numbers) {
   for (const number_definition& d : numbers.definitions) k.numbers.definitions.push_back(d);
   k.overflowed = k.overflowed || k.code.overflowed || k.accesses.overflowed || k.buffers.overflowed || k.scalars.overflowed ||
                  k.sizes.overflowed || k.numbers.definitions.overflowed;
 }
 
 template <int Capacity>
-constexpr lowered_kernel lower_group(const plan<Capacity>& p, int index) {
+constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index) {
   const auto& s = p.fusion.state;
   const auto& g = *s.g;
   const int a = p.kernels[index].group;
-  lowered_kernel k{};
+  lowered_kernel<> k{};
   k.space = s.groups[a].space;
   auto numbers = s.list.numbers;
   using list = lowering<graph<Capacity>, decltype(numbers)>;

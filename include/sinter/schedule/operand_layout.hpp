@@ -19,7 +19,8 @@ struct operand_layout {
 };
 
 /// The layout of the operand that section `index` loads; `kept` is its extent along the kept dimension.
-constexpr operand_layout layout_of(const lowered_kernel& k, int index, number kept) {
+template <class Kernel>
+constexpr operand_layout layout_of(const Kernel& k, int index, number kept) {
   operand_layout l{};
   const section& s = k.sections[index];
   if (s.count != 2 || k.code[s.first].code != opcode::load || k.code[s.first].mask >= 0) return l;  // more than a load
@@ -49,7 +50,8 @@ constexpr operand_layout layout_of(const lowered_kernel& k, int index, number ke
 }
 
 /// Does the epilogue do nothing but store the product?
-constexpr bool stores_plainly(const lowered_kernel& k) {
+template <class Kernel>
+constexpr bool stores_plainly(const Kernel& k) {
   const section& s = k.sections[k.sections.size() - 1];
   return k.sections.size() == 3 && s.count == 2 && k.code[s.first].code == opcode::accumulator && k.code[s.first + 1].code == opcode::store;
 }

@@ -32,7 +32,7 @@ struct planned_buffer {
 
 template <int Capacity>
 struct plan {
-  fusion_result<Capacity> fusion{};
+  const fusion_result<Capacity>& fusion;
   fixed_vector<planned_kernel, Capacity> kernels{};
   fixed_vector<planned_buffer, Capacity> buffers{};
 };
@@ -97,8 +97,7 @@ constexpr void plan_memory(plan<Capacity>& p) {
 
 template <int Capacity>
 constexpr plan<Capacity> make_plan(const fusion_result<Capacity>& fusion) {
-  plan<Capacity> p{};
-  p.fusion = fusion;
+  plan<Capacity> p{fusion};
   for (short a : fusion.state.execution_order()) p.kernels.push_back(choose_kernel(fusion.state, a));
   plan_memory(p);
   return p;

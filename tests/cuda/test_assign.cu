@@ -1,5 +1,0 @@
-// The cases of tests/cases/assign.hpp on the CUDA device.
-// SPDX-License-Identifier: BSL-1.0
-#include "on_cuda.cuh"
-
-#include "../cases/assign.hpp"

@@ -1,5 +1,0 @@
-// The cases of tests/cases/ops.hpp on the CUDA device.
-// SPDX-License-Identifier: BSL-1.0
-#include "on_cuda.cuh"
-
-#include "../cases/ops.hpp"
