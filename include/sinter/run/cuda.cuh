@@ -71,8 +71,8 @@ void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) 
 template <class Kernel>
 constexpr bool is_foreign() {
   constexpr const auto& k = Kernel::value;
-  return Kernel::planned.kind == kernel_kind::foreign && stores_plainly(k) && layout_of(k, 0, k.rows).is_blas() &&
-         layout_of(k, 1, k.columns).is_blas() && is_floating(k.code[k.sections[2].first + 1].type);
+  return Kernel::planned.kind == kernel_kind::foreign && stores_plainly(k) && layout_of(k, 0, k.rows).is_blas(k.rows, k.inner) &&
+         layout_of(k, 1, k.columns).is_blas(k.columns, k.inner) && is_floating(k.code[k.sections[2].first + 1].type);
 }
 
 template <class Program, int Index>

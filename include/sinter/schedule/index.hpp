@@ -289,6 +289,7 @@ constexpr coordinates through_view(const Graph& g, int view, const coordinates& 
   const node& n = g[view];
   const extents& from = g.shape(n.operands[0]);
   const extents& to = g.shape(view);
+  if (n.what == op::reshape) return through_reshape(result, to, from, numbers);
   coordinates c{from.rank, result.failed, {}};
   switch (n.what) {
     case op::permute:
@@ -302,7 +303,6 @@ constexpr coordinates through_view(const Graph& g, int view, const coordinates& 
       for (int d = 0; d < from.rank; ++d)
         c.dims[d] = affine(result.dims[d], g.lists[n.list2][d], g.lists[n.list][d], numbers);
       break;
-    case op::reshape: c = through_reshape(result, to, from, numbers); break;
     default: c.failed = true;
   }
   return c;

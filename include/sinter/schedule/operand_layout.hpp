@@ -14,8 +14,15 @@ struct operand_layout {
   short slot = -1;
   number offset = 0, outer = 0, inner = 0, batch = 0;
 
-  /// One of the two strides is statically one, as BLAS wants it.
-  constexpr bool is_blas() const { return ok && (outer == 1 || inner == 1); }
+  /// One stride is one and the other steps over that whole dimension, as BLAS wants it: no flip, no broadcast.
+  constexpr bool is_blas(number kept, number reduced) const {
+    return ok && ((inner == 1 && (kept == 1 || steps_over(outer, reduced))) || (outer == 1 && (reduced == 1 || steps_over(inner, kept))));
+  }
+
+ private:
+  static constexpr bool steps_over(number stride, number extent) {
+    return stride == extent || (is_static(stride) && is_static(extent) && stride >= extent);
+  }
 };
 
 /// The layout of the operand that section `index` loads; `kept` is its extent along the kept dimension.
