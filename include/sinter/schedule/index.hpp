@@ -98,13 +98,12 @@ constexpr void canonicalize(index_form<N>& f, Table& numbers) {
     }
 }
 
-/// f * factor + shift.
+/// f becomes f * factor + shift. (In place: g++ 13 fails on the same by value.)
 template <class Table, int N>
-constexpr index_form<N> affine(index_form<N> f, number factor, number shift, Table& numbers) {
+constexpr void apply_affine(index_form<N>& f, number factor, number shift, Table& numbers) {
   f.offset = numbers.sum(factor == 1 ? f.offset : numbers.product(f.offset, factor), shift);
   if (factor != 1)
     for (int i = 0; i < f.size; ++i) f.terms[i].coef = numbers.product(f.terms[i].coef, factor);
-  return f;
 }
 
 /// Adds f * factor to a sum.
@@ -300,8 +299,10 @@ constexpr coordinates through_view(const Graph& g, int view, const coordinates& 
         if (from[d] != 1) c.dims[d] = result.dims[d + to.rank - from.rank];
       break;
     case op::slice:
-      for (int d = 0; d < from.rank; ++d)
-        c.dims[d] = affine(result.dims[d], g.lists[n.list2][d], g.lists[n.list][d], numbers);
+      for (int d = 0; d < from.rank; ++d) {
+        c.dims[d] = result.dims[d];
+        apply_affine(c.dims[d], g.lists[n.list2][d], g.lists[n.list][d], numbers);
+      }
       break;
     default: c.failed = true;
   }

@@ -227,7 +227,7 @@ struct lowering {
     const short in_second = compute(op::logical_not, dtype::boolean, dtype::boolean, in_first);
     const short a = emit(n.operands[0], c, both(mask, in_first));
     coordinates shifted = coords[c];
-    shifted.dims[n.attr] = affine(shifted.dims[n.attr], 1, numbers->product(first, -1), *numbers);
+    apply_affine(shifted.dims[n.attr], 1, numbers->product(first, -1), *numbers);
     const short b = emit(n.operands[1], intern(shifted), both(mask, in_second));
     return compute(op::where, n.type, n.type, in_first, a, b);
   }
@@ -241,7 +241,7 @@ struct lowering {
       const number before = g->lists[n.list][d];
       if (before == 0 && from[d] == g->shape(id)[d]) continue;
       in_source = both(in_source, inside(id, coords[c].dims[d], before, numbers->sum(from[d], before)));
-      shifted.dims[d] = affine(shifted.dims[d], 1, -before, *numbers);
+      apply_affine(shifted.dims[d], 1, -before, *numbers);
     }
     const short fill = emit(n.operands[1], c, mask);
     if (in_source < 0) return emit(n.operands[0], c, mask);
