@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "on_cuda.cuh"
 
-#include "../cases/generated.hpp"
+#include "../../cases/generated.hpp"
 
 TEST_CASE("generated: f32") { check_seeds<float, 0, 24>(); }
 TEST_CASE("generated: f64") { check_seeds<double, 300, 4>(); }
