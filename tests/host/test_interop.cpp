@@ -1,0 +1,72 @@
+// Data of other libraries as tensors: DLPack, mdspan-like views, vectors; and what is refused.
+// SPDX-License-Identifier: BSL-1.0
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "sinter/sinter.hpp"
+
+namespace {
+
+namespace si = sinter;
+
+// DLPack's structure, as its header declares it.
+struct data_type {
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+};
+struct dl_tensor {
+  void* data;
+  std::int32_t ndim;
+  data_type dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;
+  std::uint64_t byte_offset;
+};
+
+using matrix = si::tensor<float, si::dyn, 3>;
+using any_matrix = si::strided_tensor<float, si::dyn, 3>;
+constexpr auto twice = si::fuse<matrix>([](auto x) { return x * 2; });
+constexpr auto twice_any = si::fuse<any_matrix>([](auto x) { return x * 2; });
+
+TEST_CASE("DLPack: contiguous, strided, refused") {
+  float data[12], out[6];
+  for (int i = 0; i < 12; ++i) data[i] = static_cast<float>(i);
+  std::int64_t shape[] = {2, 3}, columns[] = {1, 2};
+  dl_tensor t{data, 2, {2, 32, 1}, shape, nullptr, 4 * sizeof(float)};
+  twice(si::host, si::from_dlpack<matrix>(t), matrix{out, 2});
+  for (int i = 0; i < 6; ++i) CHECK(out[i] == 2 * (i + 4));
+  t.strides = columns;  // column-major
+  twice_any(si::host, si::from_dlpack<any_matrix>(t), matrix{out, 2});
+  for (int i = 0; i < 6; ++i) CHECK(out[i] == 2 * (4 + i / 3 + 2 * (i % 3)));
+  CHECK_THROWS_AS(twice(si::host, si::from_dlpack<matrix>(t), matrix{out, 2}), si::argument_error);  // not contiguous
+  t.dtype.bits = 64;
+  CHECK_THROWS_AS(si::from_dlpack<matrix>(t), si::argument_error);
+  t.dtype.bits = 32, shape[1] = 4;
+  CHECK_THROWS_AS(si::from_dlpack<matrix>(t), si::shape_error);
+  t.ndim = 1;
+  CHECK_THROWS_AS(si::from_dlpack<matrix>(t), si::shape_error);
+}
+
+TEST_CASE("a vector's size gives the run-time extent") {
+  std::vector<float> x(6, 1.5f), out(6);
+  matrix result{out.data(), 2};
+  twice(si::host, x, result);
+  CHECK(out == std::vector<float>(6, 3.f));
+  std::vector<float> odd(7);
+  CHECK_THROWS_AS(twice(si::host, odd, result), si::shape_error);
+}
+
+TEST_CASE("wrong calls throw before anything is written") {
+  float x[6] = {1, 2, 3, 4, 5, 6}, out[6] = {7, 7, 7, 7, 7, 7};
+  CHECK_THROWS_AS(twice(si::host, matrix{nullptr, 2}, matrix{out, 2}), si::argument_error);
+  CHECK_THROWS_AS(twice(si::host, matrix{x, 2}, matrix{out, 1}), si::shape_error);
+  CHECK_THROWS_AS(twice(si::host, matrix{x, 2}, matrix{x, 2}), si::argument_error);       // overlaps
+  CHECK_THROWS_AS(twice(si::host, matrix{x, 1}, matrix{x + 2, 1}), si::argument_error);   // overlaps in part
+  CHECK_THROWS_AS(twice(si::host, matrix{x, 2}, matrix{static_cast<const float*>(out), 2}), si::argument_error);  // read-only
+  for (float o : out) CHECK(o == 7);
+  twice(si::host, matrix{nullptr, 0}, matrix{nullptr, 0});
+}
+
+}  // namespace
