@@ -171,7 +171,7 @@ struct arg_extreme {
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
     const bool a_nan = math::isnan(a.value), b_nan = math::isnan(b.value);
-    const bool better = Greatest ? a.value > b.value : a.value < b.value;
+    const bool better = Greatest ? (a.value) > b.value : (a.value) < b.value;  // (else "a.value <" begins a template)
     const bool tie = math::either(a.value == b.value, math::both(a_nan, b_nan));
     const bool a_wins = math::either(math::both(a_nan, !b_nan), math::both(better, !b_nan));
     return math::either(a_wins, math::both(tie, a.index < b.index)) ? a : b;

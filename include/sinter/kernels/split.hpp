@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/body.hpp"
-#include "sinter/kernels/orientation.hpp"
+#include "sinter/base/orientation.hpp"
 
 namespace sinter {
 

@@ -11,6 +11,7 @@
 #include "sinter/kernels/cuda/pointwise_launch.cuh"
 #include "sinter/kernels/cuda/reduction_launch.cuh"
 #include "sinter/run/call.hpp"
+#include "sinter/run/executor.hpp"
 #include "sinter/run/scratch.hpp"
 #include "sinter/schedule/operand_layout.hpp"
 

@@ -10,4 +10,10 @@ struct host_executor {
 };
 inline constexpr host_executor host{};
 
+namespace detail {
+/// run(call, executor, kernels): how an executor runs a plan, specialised in its own header.
+template <class Executor>
+struct runner;
+}  // namespace detail
+
 }  // namespace sinter

@@ -55,8 +55,6 @@ constexpr void output_strides() {
   static_assert(!Given::strided, "f(executor, inputs..., outputs...): an output has strides; assign into a strided input instead");
 }
 
-template <class Executor>
-struct runner;  // run(call, executor, kernels): specialised where the executor's header is
 template <>
 struct runner<host_executor> {
   template <class Program, int... Index>

@@ -1,2 +1,0 @@
-#pragma once
-#include "sinter/base/orientation.hpp"
