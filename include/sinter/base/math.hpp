@@ -1,5 +1,5 @@
-// Elementary functions and activations as PyTorch defines them, for the compute types, on host and device. On the
-// device CUDA's functions; on the host host_math.hpp for float where it matters, the C library otherwise.
+// Elementary functions and activations as PyTorch defines them, for the compute types, on host and device. For float,
+// device_math.hpp and host_math.hpp where it matters; otherwise CUDA's functions and the C library's.
 // Arithmetic, division and order are arithmetic.hpp's matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
@@ -9,6 +9,7 @@
 
 #include "sinter/base/arithmetic.hpp"
 #include "sinter/base/config.hpp"
+#include "sinter/base/device_math.hpp"
 #include "sinter/base/host_math.hpp"
 
 namespace sinter::math {
@@ -71,7 +72,7 @@ SINTER_HOST_DEVICE constexpr T pow(T x, T y) {
 
 #ifdef __CUDA_ARCH__
 #define SINTER_FUNCTION(name) \
-  SINTER_HOST_DEVICE inline float name(float x) { return ::name##f(x); }
+  SINTER_HOST_DEVICE inline float name(float x) { return device::name(x); }
 #else
 #define SINTER_FUNCTION(name)                                        \
   SINTER_HOST_DEVICE inline float name(float x) {                    \

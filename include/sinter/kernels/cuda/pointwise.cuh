@@ -13,7 +13,9 @@ namespace detail {
 template <class Body, int Width>
 struct pointwise_shape {
   static constexpr int threads = Width > 1 ? 128 : 256;
-  /// At least four 16-byte loads of a thread are in flight; more inputs need fewer items for that.
+  /// At least four 16-byte loads of a thread are in flight; more inputs need fewer items for that. A long body waits
+  /// for its arithmetic, not for memory, and is not worth the code: at most so many statements times elements.
+  static constexpr int code_limit = 256;
   static constexpr int items = [] {
     const auto facts = access_facts<Body>::at(loop_var::x, Width);
     int loads = 0;
@@ -23,7 +25,9 @@ struct pointwise_shape {
       if (now.where.kind == access::contiguous) loads += now.bytes * Width > 16 ? now.bytes * Width / 16 : 1;
       if (now.where.kind == access::strided || now.where.kind == access::irregular) loads += Width;
     }
-    return loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
+    int items = loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
+    while (items > 1 && items * Width * Body::size > code_limit) items /= 2;
+    return items;
   }();
 };
 

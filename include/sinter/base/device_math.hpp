@@ -1,0 +1,63 @@
+// Sine, cosine and tangent of float for the device: a few instructions for everyday arguments, and a call for those
+// whose reduction by pi needs many words. CUDA's own functions put that long reduction at every place of use, so that
+// a kernel with fifty sines took half a minute to compile. 1.6 ulp, the tangent 3.2 (tests/cuda/test_device_math.cu).
+// Which functions the host runs is math.hpp's matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#ifdef __CUDACC__
+
+namespace sinter::math::device {
+
+/// Below this, quadrant times the three floats of pi/2 loses nothing that counts.
+inline constexpr float reducible = 48000.0f;
+
+// Out of line: larger arguments, infinities and NaN.
+__device__ __noinline__ inline float far_sin(float x) { return ::sinf(x); }
+__device__ __noinline__ inline float far_cos(float x) { return ::cosf(x); }
+__device__ __noinline__ inline float far_tan(float x) { return ::tanf(x); }
+
+/// x = quadrant * pi/2 + rest with |rest| <= pi/4.
+struct reduced {
+  int quadrant;
+  float rest;
+};
+__device__ inline reduced reduce(float x) {
+  constexpr float shift = 0x1.8p23f;  // a sum with it is rounded to an integer, which the last bits then hold
+  const float shifted = ::__fmaf_rn(x, 0x1.45f306p-1f, shift);
+  const float minus_k = shift - shifted;
+  float rest = ::__fmaf_rn(minus_k, 0x1.921fb4p+0f, x);
+  rest = ::__fmaf_rn(minus_k, 0x1.4442dp-24f, rest);
+  rest = ::__fmaf_rn(minus_k, 0x1.846988p-48f, rest);
+  return {::__float_as_int(shifted), rest};
+}
+
+/// The sine of rest, or its cosine.
+__device__ inline float sine_or_cosine(float rest, bool cosine) {
+  const float z = rest * rest, lead = cosine ? 1.0f : rest;
+  float p = cosine ? 0x1.99ea04p-16f : 0.0f;
+  p = ::__fmaf_rn(p, z, cosine ? -0x1.6c0c2ep-10f : -0x1.994cfap-13f);
+  p = ::__fmaf_rn(p, z, cosine ? 0x1.55554ap-5f : 0x1.11075cp-7f);
+  p = ::__fmaf_rn(p, z, cosine ? -0.5f : -0x1.555546p-3f);
+  return ::__fmaf_rn(lead * z, p, lead);
+}
+
+__device__ inline float near_sin(float x, int quadrants_ahead) {
+  const reduced r = reduce(x);
+  const int quadrant = r.quadrant + quadrants_ahead;
+  const float s = sine_or_cosine(r.rest, quadrant & 1);
+  return quadrant & 2 ? -s : s;
+}
+
+__device__ inline float sin(float x) { return ::fabsf(x) < reducible ? near_sin(x, 0) : far_sin(x); }
+__device__ inline float cos(float x) { return ::fabsf(x) < reducible ? near_sin(x, 1) : far_cos(x); }
+__device__ inline float tan(float x) {
+  if (!(::fabsf(x) < reducible)) return far_tan(x);
+  const reduced r = reduce(x);
+  const float sine = sine_or_cosine(r.rest, false), cosine = sine_or_cosine(r.rest, true);
+  return r.quadrant & 1 ? -cosine / sine : sine / cosine;
+}
+
+}  // namespace sinter::math::device
+
+#endif

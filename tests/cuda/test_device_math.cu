@@ -1,0 +1,70 @@
+// The device's sine, cosine and tangent of float against the C library's in double: near zero, in every octave up to
+// the largest float, on both sides of where the reduction becomes a call, and for what is not finite.
+// SPDX-License-Identifier: BSL-1.0
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "sinter/base/math.hpp"
+
+namespace {
+
+__global__ void evaluate(const float* x, float* y, int size) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= size) return;
+  y[i] = sinter::math::sin(x[i]);
+  y[size + i] = sinter::math::cos(x[i]);
+  y[2 * size + i] = sinter::math::tan(x[i]);
+}
+
+/// Distance in units of the last place of the true value.
+double ulp(float got, double truth) {
+  if (truth == 0) return got == 0 && std::signbit(got) == std::signbit(truth) ? 0 : 1e9;
+  int exponent = 0;
+  (void)std::frexp(truth, &exponent);
+  return std::fabs(got - truth) / std::ldexp(1.0, std::max(exponent, -125) - 24);
+}
+
+}  // namespace
+
+TEST_CASE("sine, cosine and tangent of float") {
+  std::vector<float> x = {0.0f, -0.0f, 48000.0f, std::nextafter(48000.0f, 0.0f), -48000.0f};
+  for (std::uint32_t u = 0; u < 0x7f800000u; u += 1021) {
+    x.push_back(sinter::math::straight::from_bits(u));
+    x.push_back(-x.back());
+  }
+  const int size = static_cast<int>(x.size());
+  float *in = nullptr, *out = nullptr;
+  REQUIRE(cudaMalloc(&in, sizeof(float) * x.size()) == cudaSuccess);
+  REQUIRE(cudaMalloc(&out, 3 * sizeof(float) * x.size()) == cudaSuccess);
+  REQUIRE(cudaMemcpy(in, x.data(), sizeof(float) * x.size(), cudaMemcpyHostToDevice) == cudaSuccess);
+  evaluate<<<(size + 255) / 256, 256>>>(in, out, size);
+  std::vector<float> y(3 * x.size());
+  REQUIRE(cudaMemcpy(y.data(), out, sizeof(float) * y.size(), cudaMemcpyDeviceToHost) == cudaSuccess);
+  double worst[3] = {};
+  for (int i = 0; i < size; ++i) {
+    const double v = x[static_cast<std::size_t>(i)], truth[3] = {std::sin(v), std::cos(v), std::tan(v)};
+    for (int k = 0; k < 3; ++k) worst[k] = std::max(worst[k], ulp(y[static_cast<std::size_t>(k * size + i)], truth[k]));
+  }
+  MESSAGE("worst ulp: sin " << worst[0] << ", cos " << worst[1] << ", tan " << worst[2]);
+  CHECK(worst[0] < 1.6);
+  CHECK(worst[1] < 1.6);
+  CHECK(worst[2] < 3.4);
+  CHECK(cudaFree(in) == cudaSuccess);
+  CHECK(cudaFree(out) == cudaSuccess);
+}
+
+TEST_CASE("sine of what is not finite is NaN") {
+  const float x[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                     std::numeric_limits<float>::quiet_NaN()};
+  float *in = nullptr, y[9];
+  REQUIRE(cudaMalloc(&in, sizeof x + sizeof y) == cudaSuccess);
+  REQUIRE(cudaMemcpy(in, x, sizeof x, cudaMemcpyHostToDevice) == cudaSuccess);
+  evaluate<<<1, 32>>>(in, in + 3, 3);
+  REQUIRE(cudaMemcpy(y, in + 3, sizeof y, cudaMemcpyDeviceToHost) == cudaSuccess);
+  for (float v : y) CHECK(std::isnan(v));
+  CHECK(cudaFree(in) == cudaSuccess);
+}
