@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -120,8 +121,11 @@ constexpr double tolerance() {
   return 0;
 }
 
-/// Every pair of m and n, the k's taken in turn.
+/// Every pair of m and n, or one in `every`, the k's taken in turn. SINTER_TEST_SAMPLING thins them further, for tools
+/// under which a kernel runs a thousand times slower.
 inline std::vector<matmul_extents> all_shapes(int every = 1, std::int64_t batch = 1) {
+  const char* sampling = std::getenv("SINTER_TEST_SAMPLING");
+  if (sampling != nullptr) every *= std::max(1, std::atoi(sampling));
   const std::int64_t sizes[] = {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300};
   const std::int64_t depths[] = {64, 1, 300, 8, 31, 1000, 0};
   std::vector<matmul_extents> shapes;

@@ -25,10 +25,10 @@ struct reduced {
 __device__ inline reduced reduce(float x) {
   constexpr float shift = 0x1.8p23f;  // a sum with it is rounded to an integer, which the last bits then hold
   const float shifted = ::__fmaf_rn(x, 0x1.45f306p-1f, shift);
-  const float minus_k = shift - shifted;
-  float rest = ::__fmaf_rn(minus_k, 0x1.921fb4p+0f, x);
-  rest = ::__fmaf_rn(minus_k, 0x1.4442dp-24f, rest);
-  rest = ::__fmaf_rn(minus_k, 0x1.846988p-48f, rest);
+  const float k = shifted - shift;  // -k is -0 for small x: a zero keeps its sign
+  float rest = ::__fmaf_rn(-k, 0x1.921fb4p+0f, x);
+  rest = ::__fmaf_rn(-k, 0x1.4442dp-24f, rest);
+  rest = ::__fmaf_rn(-k, 0x1.846988p-48f, rest);
   return {::__float_as_int(shifted), rest};
 }
 
@@ -39,7 +39,8 @@ __device__ inline float sine_or_cosine(float rest, bool cosine) {
   p = ::__fmaf_rn(p, z, cosine ? -0x1.6c0c2ep-10f : -0x1.994cfap-13f);
   p = ::__fmaf_rn(p, z, cosine ? 0x1.55554ap-5f : 0x1.11075cp-7f);
   p = ::__fmaf_rn(p, z, cosine ? -0.5f : -0x1.555546p-3f);
-  return ::__fmaf_rn(lead * z, p, lead);
+  // The sum with 0 turns -0 into +0, which the product with p and the sum with lead then make lead's zero again.
+  return ::__fmaf_rn(::__fmaf_rn(lead, z, 0.0f), p, lead);
 }
 
 __device__ inline float near_sin(float x, int quadrants_ahead) {
