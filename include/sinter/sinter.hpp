@@ -6,6 +6,7 @@
 #include "sinter/explain/explain.hpp"
 #include "sinter/run/fuse.hpp"
 #include "sinter/run/interop.hpp"
+#include "sinter/run/require.hpp"
 
 #ifdef __CUDACC__
 #include "sinter/run/cuda.cuh"

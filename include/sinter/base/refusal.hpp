@@ -39,40 +39,74 @@ enum class refusal : unsigned char {
   num_refusals
 };
 
-/// The refusal as a sentence for the user.
-constexpr std::string_view sentence(refusal r) {
-  constexpr std::string_view sentences[] = {
-      "fused: both are in one kernel",
-      "both are already in one kernel",
-      "eager runs one kernel per user-level op; use the preset standard",
-      "the producer is a foreign kernel, which takes no fused work; use the preset max_autotune",
-      "the consumer is a foreign kernel, which takes no fused work; use the preset max_autotune",
-      "the first would have to run after the second",
-      "prologue fusion is switched off; set options.prologue_fusion",
-      "only pointwise work can enter a matmul as its prologue; the preset max_fusion also lets a row normalisation in",
-      "the producer's result is needed outside the matmul as well",
-      "the prologue would read more bytes than options.prologue_read_ratio_percent of what it hands to the matmul",
-      "padding is not fused into a matmul because it makes its reads unaligned",
-      "the matmul would read the producer's result through a view that cannot be indexed in its loop",
-      "two matmuls become one only with the same left operand, equal extents and equal dtype",
-      "epilogue fusion is switched off; set options.epilogue_fusion",
-      "a reduction cannot be the epilogue of a matmul",
-      "they share no data",
-      "one kernel would hold more nodes than options.max_fusion_size",
-      "fusing them would increase the peak memory",
-      "the consumer reads the producer's result at other indices than those it is written at",
-      "another kernel has to run between them",
-      "one would overwrite an input that the other still reads at other indices",
-      "their extents differ",
-      "they reduce different extents",
-      "the pointwise loop cannot be split into the reduction's loops",
-      "they share fewer bytes than options.min_shared_bytes",
-      "they are further apart than options.max_fusion_distance, which may increase the peak memory",
-      "fusing them would make the plan cyclic",
-      "no call of the plan has this label; explain(f) lists them",
-  };
-  static_assert(sizeof(sentences) / sizeof(sentences[0]) == static_cast<int>(refusal::num_refusals));
-  return sentences[static_cast<int>(r)];
+/// Calls `say` with the refusal as a sentence for users; it names the option that would allow the fusion if one does.
+/// A call for each: a compiler that refuses it in a constant expression quotes its line. require_fused lives on that.
+template <class Say>
+constexpr auto in_words(refusal reason, Say say) {
+  switch (reason) {
+    case refusal::none:
+      return say("fused: both are in one kernel");
+    case refusal::same_kernel:
+      return say("both are already in one kernel");
+    case refusal::different_ops:
+      return say("eager runs one kernel per user-level op; use the preset standard");
+    case refusal::producer_is_foreign:
+      return say("the producer is a foreign kernel, which takes no fused work; use the preset max_autotune");
+    case refusal::consumer_is_foreign:
+      return say("the consumer is a foreign kernel, which takes no fused work; use the preset max_autotune");
+    case refusal::wrong_direction:
+      return say("the first would have to run after the second");
+    case refusal::prologue_off:
+      return say("prologue fusion is switched off; set options.prologue_fusion");
+    case refusal::prologue_not_pointwise:
+      return say("only pointwise work can enter a matmul as its prologue; the preset max_fusion also lets row norms in");
+    case refusal::prologue_result_is_shared:
+      return say("the producer's result is needed outside the matmul as well");
+    case refusal::prologue_reads_more:
+      return say("the prologue would read more bytes than options.prologue_read_ratio_percent of what it hands over");
+    case refusal::prologue_only_pads:
+      return say("padding is not fused into a matmul because it makes its reads unaligned");
+    case refusal::prologue_not_expressible:
+      return say("the matmul would read the producer's result through a view that cannot be indexed in its loop");
+    case refusal::templates_differ:
+      return say("two matmuls become one only with the same left operand, equal extents and equal dtype");
+    case refusal::epilogue_off:
+      return say("epilogue fusion is switched off; set options.epilogue_fusion");
+    case refusal::epilogue_not_pointwise:
+      return say("a reduction cannot be the epilogue of a matmul");
+    case refusal::no_shared_data:
+      return say("they share no data; with options.aggressive_fusion pointwise kernels of equal extents need not");
+    case refusal::too_many_nodes:
+      return say("one kernel would hold more nodes than options.max_fusion_size");
+    case refusal::peak_memory:
+      return say("fusing them would increase the peak memory; options.peak_memory_factor weighs saved bytes");
+    case refusal::index_mismatch:
+      return say("the consumer reads the producer's result at other indices than those it is written at");
+    case refusal::intermediate_nodes:
+      return say("another kernel has to run between them");
+    case refusal::overwrites_operand:
+      return say("one would overwrite an input that the other still reads at other indices");
+    case refusal::extents_differ:
+      return say("their extents differ");
+    case refusal::reduced_extents_differ:
+      return say("they reduce different extents");
+    case refusal::loops_incompatible:
+      return say("the pointwise loop cannot be split into the reduction's loops");
+    case refusal::too_few_shared_bytes:
+      return say("they share fewer bytes than options.min_shared_bytes");
+    case refusal::too_far_apart:
+      return say("they are further apart than options.max_fusion_distance, which may increase the peak memory");
+    case refusal::would_make_cycle:
+      return say("fusing them would make the plan cyclic");
+    case refusal::unknown_label:
+      return say("no call of the plan has this label; explain(f) lists them");
+    case refusal::num_refusals:
+      break;
+  }
+  return say("");
+}
+constexpr std::string_view sentence(refusal reason) {
+  return in_words(reason, [](std::string_view words) { return words; });
 }
 
 }  // namespace sinter
