@@ -59,7 +59,7 @@ constexpr auto in_words(refusal reason, Say say) {
     case refusal::prologue_off:
       return say("prologue fusion is switched off; set options.prologue_fusion");
     case refusal::prologue_not_pointwise:
-      return say("only pointwise work can enter a matmul as its prologue; the preset max_fusion also lets row norms in");
+      return say("only pointwise work can enter a matmul as its prologue; max_fusion also lets row normalisations in");
     case refusal::prologue_result_is_shared:
       return say("the producer's result is needed outside the matmul as well");
     case refusal::prologue_reads_more:
