@@ -36,12 +36,14 @@ int main() {
   // Comments in Graphviz's language, so that the output as a whole can be drawn.
   std::printf("/* mm_0 and relu_0: %s\n\n%s\n", std::string(reason).c_str(), plan.c_str());
 
-  // Every pair the scheduler looked at, with the bytes a fusion would save.
+  // Every pair of every round, with the bytes a fusion would save.
   constexpr auto log = f.fusion_log();
-  for (const si::fusion_entry& entry : log)
-    std::printf("%s_%d, %s_%d: %lld bytes, %s\n", std::string(entry.first).c_str(), entry.first_instance,
-                std::string(entry.second).c_str(), entry.second_instance, static_cast<long long>(entry.shared_bytes),
-                entry.applied ? "fused" : std::string(si::sentence(entry.reason)).c_str());
+  for (const si::fusion_entry& e : log) {
+    std::string verdict(si::sentence(e.reason));
+    if (e.reason == si::refusal::none) verdict = e.event == si::log_event::fused ? "fused" : "possible";
+    std::printf("round %d: %s_%d, %s_%d: %lld bytes, %s\n", e.round, std::string(e.first.name).c_str(), e.first.instance,
+                std::string(e.second.name).c_str(), e.second.instance, static_cast<long long>(e.shared_bytes), verdict.c_str());
+  }
   std::printf("*/\n%s", drawing.c_str());
 
   const bool quotes_reason = plan.find(reason) != std::string::npos;

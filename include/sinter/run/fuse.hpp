@@ -13,14 +13,15 @@ struct kernel_info {
   std::string_view name;
 };
 
-/// A possible fusion and what became of it; labels as in explain ("mm_0").
+/// A line of the fusion log: a pair of kernels in the making, each named by its first user-level call, and what became
+/// of it. `entry.first == "mm_0"` compares with a label.
 struct fusion_entry {
-  std::string_view first, second;  ///< names of the user-level calls
-  short first_instance, second_instance;
-  short round;
-  refusal reason;
-  std::int64_t shared_bytes;
-  bool applied;
+  origin first{}, second{};
+  short round = 0;
+  log_event event{};
+  refusal reason{};  ///< none if the pair may be fused
+  fusion_score score{};
+  std::int64_t shared_bytes = 0;
 };
 
 namespace detail {
@@ -103,14 +104,13 @@ class fused {
       return workspace_of(kernels, program::with_extents(run_time_extents...));
   }
 
-  /// All pairs the scheduler looked at, with the last verdict on each.
+  /// Every pair of every round with its score and verdict, what was fused, and which candidates that invalidated.
   static constexpr auto fusion_log() {
-    constexpr int n = program::plan.fusion.log.size();
-    fixed_vector<fusion_entry, n> entries{};
-    for (const auto& v : program::plan.fusion.log) {
-      const auto label = [](int node) { return program::g.origins[program::g[program::nodes.nodes[node].root].origin]; };
-      const origin a = label(v.first), b = label(v.second);
-      entries.push_back({a.name, b.name, a.instance, b.instance, v.round, v.reason, v.shared_bytes, v.applied});
+    constexpr int length = program::template recorded<0>.length;
+    fixed_vector<fusion_entry, length> entries{};
+    for (const log_entry& e : program::template recorded<length>.entries) {
+      const auto label = [](int n) { return program::g.origins[program::g[program::nodes.nodes[n].root].origin]; };
+      entries.push_back({label(e.first), label(e.second), e.round, e.event, e.reason, e.score, e.shared_bytes});
     }
     return entries;
   }
@@ -209,7 +209,7 @@ struct refused {
   static constexpr std::int64_t bytes_written(...) { return 0; }
   static constexpr std::int64_t numel_accessed(...) { return 0; }
   static constexpr std::int64_t workspace_bytes(...) { return 0; }
-  static constexpr fixed_vector<fusion_entry, 0> fusion_log() { return {}; }
+  static constexpr auto fusion_log() { return fixed_vector<fusion_entry, 0>{}; }
   static constexpr refusal why_not_fused(std::string_view, std::string_view) { return refusal::unknown_label; }
   template <class Executor, class... A>
   void operator()(const Executor&, A&&...) const {}

@@ -237,11 +237,7 @@ struct program {
   /// The scheduler node that computes the user-level call labelled `label`, or -1.
   static constexpr int node_labelled(std::string_view label) {
     for (int o = 0; o < g.origins.size(); ++o) {
-      text_buffer<96> text{};
-      text.append(g.origins[o].name);
-      text.append("_");
-      text.append(static_cast<long>(g.origins[o].instance));
-      if (text.view() != label) continue;
+      if (!(g.origins[o] == label)) continue;
       for (int n = nodes.nodes.size() - 1; n >= 0; --n)
         if (nodes.origins[n].contains(o)) return n;
     }
@@ -255,6 +251,10 @@ struct program {
     const fusion_verdict* last = last_verdict(plan.fusion, s.group_of[a], s.group_of[b]);
     return last == nullptr ? refusal::no_shared_data : last->reason;
   }
+
+  /// The rounds once more, with everything written down: only for who asks for the log.
+  template <int Length>
+  static constexpr auto recorded = fuse_nodes<full_recorder<Length>>(g, chosen, nodes).log;
 
   /// A kernel's name, in no more memory than it needs.
   template <int Index>

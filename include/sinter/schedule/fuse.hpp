@@ -4,25 +4,16 @@
 #pragma once
 
 #include "sinter/schedule/can_fuse.hpp"
-#include "sinter/schedule/score.hpp"
+#include "sinter/schedule/log.hpp"
 
 namespace sinter::detail {
 
-/// One verdict of the scheduler about a pair of nodes (the first members of their groups).
-struct fusion_verdict {
-  short first = -1, second = -1;
-  short round = 0;
-  refusal reason = refusal::none;
-  std::int64_t shared_bytes = 0;
-  bool applied = false;
-};
-
-template <int Capacity>
+template <int Capacity, class Recorder = last_verdicts<Capacity>>
 struct fusion_result {
   group_state<Capacity> state{};
-  fixed_vector<fusion_verdict, 6 * Capacity + 32> log{};
+  Recorder log{};
   int rounds = 0;
-  bool overflowed = false;  ///< a round had more candidates than it holds (the log only forgets: explain says so)
+  bool overflowed = false;  ///< a round had more candidates than it holds
 };
 
 /// Why two groups of the finished plan are not one: the newest refusal among their members, or null if none was asked.
@@ -41,17 +32,6 @@ struct candidate {
   short a = -1, b = -1;
   fusion_score key{};
 };
-
-/// The last verdict on a pair stands.
-template <class Log>
-constexpr void record(Log& log, const fusion_verdict& v) {
-  for (int i = 0; i < log.size(); ++i)
-    if (log[i].first == v.first && log[i].second == v.second) {
-      log[i] = v;
-      return;
-    }
-  log.push_back(v);
-}
 
 /// Could reordering help? Only a pointwise group can follow a reduction's loops.
 template <class State>
@@ -107,14 +87,17 @@ constexpr bool touches(const State& s, int a, int buffer) {
 }
 
 /// One round. Returns how many pairs were fused.
-template <int Capacity>
-constexpr int fuse_once(fusion_result<Capacity>& r, int round, bool may_reorder) {
+template <int Capacity, class Recorder>
+constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, int round, bool may_reorder) {
   auto& s = r.state;
   const options& o = *s.o;
   fixed_vector<candidate, 8 * Capacity> candidates{};
   fixed_vector<fixed_set<Capacity>, Capacity> seen{};
   seen.count = s.groups.size();
 
+  const auto note = [&](log_event event, int a, int b, refusal reason, const fusion_score& key) {
+    r.log.note({static_cast<short>(round), event, s.groups[a].head, s.groups[b].head, reason, key, s.shared_bytes(a, b)});
+  };
   const auto consider = [&](int a, int b) {
     if (seen[a].contains(b)) return;
     seen[a].insert(b);
@@ -136,8 +119,10 @@ constexpr int fuse_once(fusion_result<Capacity>& r, int round, bool may_reorder)
       if (reversed == refusal::none) verdict = reversed, first = b, second = a;
     }
     if (verdict == refusal::none && s.would_make_cycle(first, second)) verdict = refusal::would_make_cycle;
-    record(r.log, {s.groups[first].head, s.groups[second].head, static_cast<short>(round), verdict, s.shared_bytes(first, second), false});
-    if (verdict == refusal::none) candidates.push_back({static_cast<short>(first), static_cast<short>(second), score(s, first, second)});
+    fusion_score key{};
+    if (verdict == refusal::none || Recorder::wants_scores) key = score(s, first, second);
+    note(log_event::considered, first, second, verdict, key);
+    if (verdict == refusal::none) candidates.push_back({static_cast<short>(first), static_cast<short>(second), key});
   };
 
   const fixed_vector<short, Capacity> order = s.execution_order();
@@ -174,19 +159,21 @@ constexpr int fuse_once(fusion_result<Capacity>& r, int round, bool may_reorder)
   int fused = 0;
   for (const candidate& c : candidates) {
     const int a = s.group_of[s.groups[c.a].head], b = s.group_of[s.groups[c.b].head];
-    if (a == b || can_fuse(s, a, b) != refusal::none || s.would_make_cycle(a, b)) continue;
+    refusal verdict = can_fuse(s, a, b);
+    if (verdict == refusal::none && s.would_make_cycle(a, b)) verdict = refusal::would_make_cycle;
+    note(verdict == refusal::none ? log_event::fused : log_event::invalidated, c.a, c.b, verdict, c.key);
+    if (verdict != refusal::none) continue;
     loop_space space = s.groups[a].has_template ? s.groups[a].space : s.groups[b].space;
     if (!s.groups[a].has_template && !s.groups[b].has_template) common_space(s, a, b, space);
-    record(r.log, {s.groups[a].head, s.groups[b].head, static_cast<short>(round), refusal::none, s.shared_bytes(a, b), true});
     s.fuse(a, b, space);
     ++fused;
   }
   return fused;
 }
 
-template <int Capacity>
-constexpr fusion_result<Capacity> fuse_nodes(const graph<Capacity>& g, const options& o, const node_list<Capacity>& nodes) {
-  fusion_result<Capacity> r{};
+template <class Recorder, int Capacity>
+constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g, const options& o, const node_list<Capacity>& nodes) {
+  fusion_result<Capacity, Recorder> r{};
   r.state.g = &g;
   r.state.o = &o;
   r.state.list = nodes;
@@ -194,6 +181,10 @@ constexpr fusion_result<Capacity> fuse_nodes(const graph<Capacity>& g, const opt
   while (r.rounds < o.max_fusion_rounds && fuse_once(r, r.rounds, false) > 0) ++r.rounds;
   while (fuse_once(r, r.rounds, true) > 0) ++r.rounds;
   return r;
+}
+template <int Capacity>
+constexpr fusion_result<Capacity> fuse_nodes(const graph<Capacity>& g, const options& o, const node_list<Capacity>& nodes) {
+  return fuse_nodes<last_verdicts<Capacity>>(g, o, nodes);
 }
 
 }  // namespace sinter::detail

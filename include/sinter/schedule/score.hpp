@@ -5,7 +5,7 @@
 
 #include "sinter/schedule/groups.hpp"
 
-namespace sinter::detail {
+namespace sinter {
 
 struct fusion_score {
   int rank = 0;             ///< 3 dual matmul, 2 ordinary, 1 epilogue or nothing shared, 0 prologue
@@ -21,6 +21,8 @@ struct fusion_score {
   }
 };
 
+namespace detail {
+
 template <class State>
 constexpr fusion_score score(const State& s, int a, int b) {
   constexpr int same_kind_weight = 16;
@@ -35,4 +37,5 @@ constexpr fusion_score score(const State& s, int a, int b) {
   return r;
 }
 
-}  // namespace sinter::detail
+}  // namespace detail
+}  // namespace sinter
