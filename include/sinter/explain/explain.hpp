@@ -56,7 +56,7 @@ void each_buffer(const Plan& p, int kernel, bool written, F f) {
       const dependency& d = s.list.dependencies[n.first_dependency + k];
       if (d.write != written || seen.contains(d.buffer)) continue;
       const int producer = s.list.node_of(d.buffer);
-      if (written ? !s.needed_outside(d.buffer, a) : producer >= 0 && s.group_of[producer] == a) continue;
+      if (written ? !s.needed_outside(d.buffer, a) : producer >= 0 && s.contains(a, producer)) continue;
       seen.insert(d.buffer);
       f(d.buffer);
     }
@@ -65,7 +65,7 @@ void each_buffer(const Plan& p, int kernel, bool written, F f) {
 
 constexpr std::string_view words(kernel_kind kind) {
   constexpr std::string_view kinds[] = {"pointwise", "looped reduction", "persistent reduction (each row is read once)",
-                                        "matmul template", "foreign matmul"};
+                                        "matmul template", "foreign matmul", "independent loops in one launch"};
   return kinds[static_cast<int>(kind)];
 }
 

@@ -74,10 +74,10 @@ struct call {
     return p.in_workspace ? workspace + buffers[p.index].offset : arguments[p.index].data;
   }
 
-  /// What kernel `Index` receives.
-  template <int Index>
+  /// What kernel `Index`, or one part of it, receives.
+  template <int Index, int Part = 0>
   auto kernel_arguments() const {
-    using k = typename plan::template kernel<Index>;
+    using k = typename plan::template kernel<Index, Part>;
     sinter::arguments<k::num_pointers, k::num_scalars, k::num_sizes> a{};
     for (int i = 0; i < k::num_pointers; ++i) a.pointers[i] = pointer(k::pointers[static_cast<std::size_t>(i)]);
     for (int i = 0; i < k::num_scalars; ++i) {

@@ -12,19 +12,26 @@
 
 namespace sinter::detail {
 
-template <class Program, int Index>
-void run_kernel(const call<Program>& c, const host_executor& executor) {
-  using kernel = typename Program::template kernel<Index>;
-  using parts = kernel_bodies<kernel>;
+/// A kernel of one part, or part number `Part` of another.
+template <class Program, int Index, int Part>
+void run_part(const call<Program>& c, const host_executor& executor) {
+  using kernel = typename Program::template kernel<Index, Part>;
+  using sections = kernel_bodies<kernel>;
   constexpr kernel_kind kind = kernel::planned.kind;
-  const auto args = c.template kernel_arguments<Index>();
+  const auto args = c.template kernel_arguments<Index, Part>();
   if constexpr (kind == kernel_kind::pointwise)
-    cpu::pointwise<typename parts::main>(args, executor.threads);
+    cpu::pointwise<typename sections::main>(args, executor.threads);
   else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction)
-    cpu::reduction<typename parts::main, kernel::planned.walk>(args, executor.threads);
+    cpu::reduction<typename sections::main, kernel::planned.walk>(args, executor.threads);
   else
-    cpu::matmul<typename parts::main, decltype(parts::right()), typename parts::epilogue>(
+    cpu::matmul<typename sections::main, decltype(sections::right()), typename sections::epilogue>(
         args, c.template matmul_shape<Index>(), executor.threads);
+}
+
+/// Parts read nothing that another writes: on the host they follow each other.
+template <class Program, int Index, int... Part>
+void run_kernel(const call<Program>& c, const host_executor& executor, std::integer_sequence<int, Part...>) {
+  (run_part<Program, Index, Part>(c, executor), ...);
 }
 
 template <class Program, int... Index>
@@ -35,7 +42,7 @@ void run(call<Program>& c, const host_executor& executor, std::integer_sequence<
     const auto address = reinterpret_cast<std::uintptr_t>(workspace.get());
     c.workspace = workspace.get() + (workspace_alignment - static_cast<std::int64_t>(address % workspace_alignment));
   }
-  (run_kernel<Program, Index>(c, executor), ...);
+  (run_kernel<Program, Index>(c, executor, std::make_integer_sequence<int, Program::template num_parts<Index>>{}), ...);
 }
 
 }  // namespace sinter::detail

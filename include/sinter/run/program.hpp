@@ -266,13 +266,17 @@ struct program {
     return exact;
   }();
 
-  /// One kernel, lowered.
   template <int Index>
+  static constexpr int num_parts = plan.kernels[Index].num_parts;
+
+  /// One kernel, or one part of it, lowered.
+  template <int Index, int Part = 0>
   struct kernel {
-    static constexpr lowered_extent extent = extent_of(lower_group(plan, Index));
-    static constexpr auto value = fitted<extent.instructions, extent.accesses, extent.slots, extent.numbers>(lower_group(plan, Index));
+    static constexpr lowered_extent extent = extent_of(lower_group(plan, Index, Part));
+    static constexpr auto value =
+        fitted<extent.instructions, extent.accesses, extent.slots, extent.numbers>(lower_group(plan, Index, Part));
     static constexpr auto& scalars = g.scalars;
-    static constexpr planned_kernel planned = plan.kernels[Index];
+    static constexpr planned_kernel planned = choose_part(plan, Index, Part);
     static_assert(sizeof(arguments<value.buffers.size(), value.scalars.size(), value.sizes.size()>) <= max_parameter_bytes,
                   "fuse(fn): a kernel needs more than the 32764 bytes of parameters that CUDA allows; lower options.max_fusion_size");
     static_assert(!value.blocked, "sinter: a fused access cannot be indexed; please report this function");

@@ -57,6 +57,10 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
   static constexpr int num_inputs = Program::num_inputs;
   static constexpr int num_arguments = num_inputs + Program::num_outputs;
 
+  template <int K, class Add, int... Part>
+  static constexpr void add_parts(const Add& add, std::integer_sequence<int, Part...>) {
+    (add(Program::template kernel<K, Part>::value.numbers), ...);
+  }
   /// All numbers of the plan and of its kernels' index expressions.
   static constexpr number_table<1024> merged() {
     number_table<1024> all{};
@@ -64,7 +68,7 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
       for (const number_definition& d : numbers.definitions) all.define(d.value, d.rule, d.a, d.b);
     };
     add(Program::plan.fusion.state.list.numbers);
-    (add(Program::template kernel<Index>::value.numbers), ...);
+    (add_parts<Index>(add, std::make_integer_sequence<int, Program::template num_parts<Index>>{}), ...);
     for (const planned_buffer& b : Program::plan.buffers) all.numel(Program::g.shape(b.node));
     return all;
   }
@@ -138,10 +142,10 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
     return {false, Program::g[recipe::memory_of(node)].attr};
   }
 
-  /// One kernel's pointers, scalars and sizes.
-  template <int K>
+  /// Pointers, scalars and sizes of one kernel, or one part of it.
+  template <int K, int Part = 0>
   struct kernel {
-    using lowered = typename Program::template kernel<K>;
+    using lowered = typename Program::template kernel<K, Part>;
     static constexpr int num_pointers = lowered::value.buffers.size();
     static constexpr int num_scalars = lowered::value.scalars.size();
     static constexpr int num_sizes = lowered::value.sizes.size();

@@ -121,7 +121,7 @@ constexpr bool increases_peak_memory(const State& s, int a, int b, std::int64_t 
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = s.list.dependencies[n.first_dependency + k];
         const int producer = s.list.node_of(d.buffer);
-        if (!d.write && producer >= 0 && s.group_of[producer] != side && s.num_users[d.buffer] == 1) f(d.buffer);
+        if (!d.write && producer >= 0 && !s.contains(side, producer) && s.num_users[d.buffer] == 1) f(d.buffer);
       }
     });
   };
@@ -154,8 +154,8 @@ constexpr refusal can_fuse_prologue(State& s, int a, int b) {
     if ((*s.g)[buffer].what == op::assign) writes_input = true;
     bool outside = s.is_output(buffer), in_template = false;
     for (int other = 0; other < s.list.nodes.size(); ++other) {
-      if (!s.reads(other, buffer) || s.group_of[other] == a) continue;
-      (s.group_of[other] == b ? in_template : outside) = true;
+      if (!s.reads(other, buffer) || s.contains(a, other)) continue;
+      (s.contains(b, other) ? in_template : outside) = true;
     }
     if (outside) shared = true;
     if (in_template) result = m, ++num_results;

@@ -92,8 +92,7 @@ constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, int round, bool ma
   auto& s = r.state;
   const options& o = *s.o;
   fixed_vector<candidate, 8 * Capacity> candidates{};
-  fixed_vector<fixed_set<Capacity>, Capacity> seen{};
-  seen.count = s.groups.size();
+  fixed_set<group_state<Capacity>::max_groups> seen[group_state<Capacity>::max_groups]{};
 
   const auto note = [&](log_event event, int a, int b, refusal reason, const fusion_score& key) {
     r.log.note({static_cast<short>(round), event, s.groups[a].head, s.groups[b].head, reason, key, s.shared_bytes(a, b)});

@@ -1,4 +1,5 @@
 // Groups of scheduler nodes while they are being fused: members, loops, ancestors, and the questions the passes ask.
+// A joint group is several groups, its parts, that become one kernel, each with loops of its own.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,13 +8,19 @@
 
 namespace sinter::detail {
 
+/// Why groups with loops of their own are one kernel.
+enum class joint : unsigned char { none, list, mix_order, combo };
+
 template <int Capacity>
 struct basic_group {
-  loop_space space{};
+  loop_space space{};  ///< of a joint group: its first part's
   bool has_reduction = false, has_template = false;
-  bool alive = true;
+  bool alive = true;  ///< a group of its own: neither fused into another nor a part
+  joint how = joint::none;
+  short num_parts = 0;  ///< of a joint group; its parts follow each other from first_part by next_part
+  short first_part = 0, next_part = 0;
   short size = 1;
-  short head = -1, tail = -1;  ///< members in order of execution, linked by group_state::next
+  short head = -1, tail = -1;  ///< members in order of execution, linked by group_state::next; a part's end at its tail
   short min_order = 0, max_order = 0;
   fixed_set<Capacity> members{}, ancestors{};
 };
@@ -21,10 +28,11 @@ struct basic_group {
 template <int Capacity>
 struct group_state {
   using group = basic_group<Capacity>;
+  static constexpr int max_groups = Capacity + Capacity / 2;  ///< every node, and joint groups of two at least
   const graph<Capacity>* g = nullptr;
   const options* o = nullptr;
   node_list<Capacity> list{};
-  fixed_vector<group, Capacity> groups{};
+  fixed_vector<group, max_groups> groups{};
   short group_of[Capacity]{};
   short next[Capacity]{};
   short num_users[Capacity]{};  ///< of each buffer: nodes that read it; being a result counts as one more
@@ -54,9 +62,23 @@ struct group_state {
   /// Calls f(node) for the members of a, then of b (-1: none).
   template <class F>
   constexpr void each_member(int a, int b, F f) const {
-    for (int m = groups[a].head; m >= 0; m = next[m]) f(m);
+    for (int m = groups[a].head; m >= 0; m = after(a, m)) f(m);
     if (b >= 0)
-      for (int m = groups[b].head; m >= 0; m = next[m]) f(m);
+      for (int m = groups[b].head; m >= 0; m = after(b, m)) f(m);
+  }
+  /// The member of a that follows m, or -1.
+  constexpr int after(int a, int m) const { return m == groups[a].tail ? -1 : next[m]; }
+  /// Is the node in group a? (group_of knows no parts.)
+  constexpr bool contains(int a, int node) const { return groups[a].members.contains(node); }
+
+  // ---- joint groups; a plain group is its own only part
+  constexpr bool is_joint(int a) const { return groups[a].num_parts > 0; }
+  constexpr int num_parts(int a) const { return is_joint(a) ? groups[a].num_parts : 1; }
+  constexpr int part(int a, int i) const {
+    if (!is_joint(a)) return a;
+    int p = groups[a].first_part;
+    for (; i > 0; --i) p = groups[p].next_part;
+    return p;
   }
   constexpr bool is_output(int buffer) const { return g->outputs.contains(static_cast<short>(buffer)); }
   constexpr bool reads(int node, int buffer) const {
@@ -71,17 +93,17 @@ struct group_state {
   constexpr bool needed_outside(int buffer, int a) const {
     if (is_output(buffer) || (*g)[buffer].what == op::assign) return true;
     for (int n = 0; n < list.nodes.size(); ++n)
-      if (group_of[n] != a && reads(n, buffer)) return true;
+      if (!contains(a, n) && reads(n, buffer)) return true;
     return false;
   }
   constexpr int template_node(int a) const {
-    for (int m = groups[a].head; m >= 0; m = next[m])
+    for (int m = groups[a].head; m >= 0; m = after(a, m))
       if (list.nodes[m].kind == node_kind::matmul) return m;
     return -1;
   }
   constexpr int num_templates(int a) const {
     int n = 0;
-    for (int m = groups[a].head; m >= 0; m = next[m]) n += list.nodes[m].kind == node_kind::matmul;
+    for (int m = groups[a].head; m >= 0; m = after(a, m)) n += list.nodes[m].kind == node_kind::matmul;
     return n;
   }
   /// Do both groups belong to one user-level call?
@@ -114,7 +136,7 @@ struct group_state {
         const dependency& d = list.dependencies[n.first_dependency + k];
         if (d.write || counted.contains(d.buffer)) continue;
         const int producer = list.node_of(d.buffer);
-        if (producer >= 0 && group_of[producer] == a) continue;
+        if (producer >= 0 && contains(a, producer)) continue;
         counted.insert(d.buffer);
         total += bytes_of(d, n);
       }
@@ -178,7 +200,7 @@ struct group_state {
     fixed_set<Capacity> before = groups[a].ancestors;
     before.insert(groups[b].ancestors);
     fixed_set<Capacity> reached = both;
-    fixed_set<Capacity> visited{};
+    fixed_set<max_groups> visited{};
     for (bool changed = true; changed;) {
       changed = false;
       for (int c = 0; c < groups.size(); ++c) {
@@ -227,11 +249,11 @@ struct group_state {
     }
     return order;
   }
-  /// b joins a; a keeps its number.
+  /// b joins a, in one loop; a keeps its number.
   constexpr void fuse(int a, int b, const loop_space& space) {
     group& x = groups[a];
     group& y = groups[b];
-    for (int m = y.head; m >= 0; m = next[m]) group_of[m] = static_cast<short>(a);
+    for (int m = y.head; m >= 0; m = after(b, m)) group_of[m] = static_cast<short>(a);
     next[x.tail] = y.head;
     x.tail = y.tail;
     x.size = static_cast<short>(x.size + y.size);
@@ -244,6 +266,52 @@ struct group_state {
     x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
     x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
     y.alive = false;
+  }
+
+  /// a and b become one kernel in which each keeps its loops: the parts of a, then those of b. Returns the joint group.
+  constexpr int join(int a, int b, joint how) {
+    int whole = a;
+    if (!is_joint(a)) {
+      group x{};
+      x.alive = true;
+      x.how = how;
+      x.num_parts = 1;
+      x.first_part = static_cast<short>(a);
+      whole = groups.push_back(x);
+      groups[a].alive = false;
+    }
+    groups[part(whole, groups[whole].num_parts - 1)].next_part = static_cast<short>(part(b, 0));
+    groups[whole].num_parts = static_cast<short>(groups[whole].num_parts + num_parts(b));
+    groups[b].alive = false;
+    gather_parts(whole);
+    return whole;
+  }
+  /// What a joint group is as a whole, after its parts have changed.
+  constexpr void gather_parts(int whole) {
+    group& x = groups[whole];
+    short last = -1;
+    for (int i = 0, p = x.first_part; i < x.num_parts; ++i, p = groups[p].next_part) {
+      const group& y = groups[p];
+      if (i == 0) {
+        x.space = y.space, x.head = y.head, x.min_order = y.min_order, x.max_order = y.max_order;
+        x.has_reduction = x.has_template = false, x.size = 0;
+        x.members = {}, x.ancestors = {};
+      } else {
+        next[last] = y.head;
+      }
+      each_member(p, -1, [&](int m) { group_of[m] = static_cast<short>(whole); });
+      last = y.tail;
+      x.has_reduction = x.has_reduction || y.has_reduction;
+      x.has_template = x.has_template || y.has_template;
+      x.size = static_cast<short>(x.size + y.size);
+      x.members.insert(y.members);
+      x.ancestors.insert(y.ancestors);
+      x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
+      x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
+    }
+    next[last] = -1;
+    x.tail = last;
+    for (int w = 0; w < x.members.num_words; ++w) x.ancestors.words[w] &= ~x.members.words[w];
   }
 };
 

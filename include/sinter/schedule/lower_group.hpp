@@ -1,4 +1,4 @@
-// A planned kernel as instructions: the members' lists joined, values passed in registers where a member reads what
+// A planned kernel, or one part of it, as instructions: the members' lists joined, values passed in registers where a member reads what
 // another wrote, and every pointer, scalar and run-time number given a slot.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
@@ -99,10 +99,10 @@ constexpr void finish(lowered_kernel<>& k, const Table& numbers) {
 }
 
 template <int Capacity>
-constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index) {
+constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int part = 0) {
   const auto& s = p.fusion.state;
   const auto& g = *s.g;
-  const int a = p.kernels[index].group;
+  const int a = s.part(p.kernels[index].group, part);
   lowered_kernel<> k{};
   k.space = s.groups[a].space;
   auto numbers = s.list.numbers;
@@ -139,7 +139,7 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index) {
   if (!s.groups[a].has_template) {
     list l = start(k.space.rnumel);
     for (int m = 0; m < s.list.nodes.size(); ++m)  // graph order is an order of execution
-      if (s.group_of[m] == a) emit_member(l, m);
+      if (s.contains(a, m)) emit_member(l, m);
     append_section(k, l, section_role::main);
     finish(k, numbers);
     return k;
@@ -149,7 +149,7 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index) {
   int products[2] = {-1, -1};
   int num_products = 0;
   for (int m = 0; m < s.list.nodes.size(); ++m)
-    if (s.group_of[m] == a && s.list.nodes[m].kind == node_kind::matmul && num_products < 2) products[num_products++] = s.list.nodes[m].root;
+    if (s.contains(a, m) && s.list.nodes[m].kind == node_kind::matmul && num_products < 2) products[num_products++] = s.list.nodes[m].root;
   const node& matmul = g[products[0]];
   const extents& left = g.shape(matmul.operands[0]);
   const extents& result = g.shape(products[0]);
@@ -170,7 +170,7 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index) {
   list l = start(1);
   for (int i = 0; i < num_products; ++i) l.accumulators[i] = static_cast<short>(products[i]);
   for (int m = 0; m < s.list.nodes.size(); ++m) {
-    if (s.group_of[m] != a) continue;
+    if (!s.contains(a, m)) continue;
     const scheduler_node& n = s.list.nodes[m];
     if (n.kind == node_kind::matmul) {
       if (!s.needed_outside(n.root, a)) continue;

@@ -9,17 +9,19 @@
 
 namespace sinter {
 
-enum class kernel_kind : unsigned char { pointwise, reduction, persistent_reduction, matmul_template, foreign };
+enum class kernel_kind : unsigned char { pointwise, reduction, persistent_reduction, matmul_template, foreign, combo };
 
 namespace detail {
 
 constexpr std::string_view prefix(kernel_kind kind) {
-  constexpr std::string_view prefixes[] = {"poi", "red", "per", "tem", "for"};
+  constexpr std::string_view prefixes[] = {"poi", "red", "per", "tem", "for", "com"};
   return prefixes[static_cast<int>(kind)];
 }
 
+/// A kernel, or one part of it.
 struct planned_kernel {
   short group = -1;
+  short num_parts = 1;  ///< loops of their own in one launch: parts of a joint group
   kernel_kind kind = kernel_kind::pointwise;
   orientation walk = orientation::row;
 };
@@ -65,8 +67,10 @@ constexpr orientation choose_orientation(const State& s, int a) {
 template <class State>
 constexpr planned_kernel choose_kernel(const State& s, int a) {
   const auto& x = s.groups[a];
-  planned_kernel k{static_cast<short>(a)};
-  if (x.has_template) {
+  planned_kernel k{static_cast<short>(a), static_cast<short>(s.num_parts(a))};
+  if (s.is_joint(a)) {
+    k.kind = x.how == joint::mix_order ? kernel_kind::persistent_reduction : kernel_kind::combo;
+  } else if (x.has_template) {
     k.kind = s.o->matmul_template ? kernel_kind::matmul_template : kernel_kind::foreign;
   } else if (x.has_reduction) {
     k.walk = choose_orientation(s, a);
@@ -74,6 +78,12 @@ constexpr planned_kernel choose_kernel(const State& s, int a) {
     k.kind = on_chip ? kernel_kind::persistent_reduction : kernel_kind::reduction;
   }
   return k;
+}
+
+/// Part i of a kernel, as a kernel of its own.
+template <int Capacity>
+constexpr planned_kernel choose_part(const plan<Capacity>& p, int index, int i) {
+  return choose_kernel(p.fusion.state, p.fusion.state.part(p.kernels[index].group, i));
 }
 
 /// Buffers between kernels, with their life times.
@@ -169,39 +179,49 @@ template <int Capacity, class Value>
 constexpr kernel_traffic traffic(const plan<Capacity>& p, int index, Value value) {
   const auto& s = p.fusion.state;
   const int a = p.kernels[index].group;
-  kernel_traffic t{};
-  fixed_set<Capacity> reads{}, writes{};
-  const bool fused = s.groups[a].size > 1;
+  std::int64_t read[Capacity]{}, written[Capacity]{};  // elements of each buffer
   const auto numel_of = [&](const extents& e) {
     std::int64_t n = 1;
     for (int d = 0; d < e.rank; ++d) n *= value(e[d]);
     return n;
   };
-  s.each_member(a, -1, [&](int m) {
-    const scheduler_node& n = s.list.nodes[m];
-    for (int k = 0; k < n.num_dependencies; ++k) {
-      const dependency& d = s.list.dependencies[n.first_dependency + k];
-      auto& counted = d.write ? writes : reads;
-      if (counted.contains(d.buffer)) continue;
-      const int producer = s.list.node_of(d.buffer);
-      if (d.write ? !s.needed_outside(d.buffer, a) : producer >= 0 && s.group_of[producer] == a) continue;
-      counted.insert(d.buffer);
-      std::int64_t elements = numel_of(s.g->shape(d.buffer));
-      if (!fused && !d.star) {  // one loop: what it touches, for each distinct access
-        std::int64_t touched = 0;
-        for (int j = 0; j < n.num_dependencies; ++j) {
-          const dependency& e = s.list.dependencies[n.first_dependency + j];
-          if (e.buffer != d.buffer || e.write != d.write) continue;
-          const access_form& f = s.list.accesses[e.own];
-          bool uses_r = false;
-          for (int i = 0; i < f.size; ++i) uses_r = uses_r || f.terms[i].variable == loop_var::r;
-          touched += value(n.space.numel) * (uses_r ? value(n.space.rnumel) : 1);
+  const auto count = [&](int part) {
+    const bool fused = s.groups[part].size > 1;
+    fixed_set<Capacity> reads{}, writes{};
+    s.each_member(part, -1, [&](int m) {
+      const scheduler_node& n = s.list.nodes[m];
+      for (int k = 0; k < n.num_dependencies; ++k) {
+        const dependency& d = s.list.dependencies[n.first_dependency + k];
+        auto& counted = d.write ? writes : reads;
+        if (counted.contains(d.buffer)) continue;
+        const int producer = s.list.node_of(d.buffer);
+        if (d.write ? !s.needed_outside(d.buffer, a) : producer >= 0 && s.contains(a, producer)) continue;
+        counted.insert(d.buffer);
+        std::int64_t elements = numel_of(s.g->shape(d.buffer));
+        if (!fused && !d.star) {  // one loop: what it touches, for each distinct access
+          std::int64_t touched = 0;
+          for (int j = 0; j < n.num_dependencies; ++j) {
+            const dependency& e = s.list.dependencies[n.first_dependency + j];
+            if (e.buffer != d.buffer || e.write != d.write) continue;
+            const access_form& f = s.list.accesses[e.own];
+            bool uses_r = false;
+            for (int i = 0; i < f.size; ++i) uses_r = uses_r || f.terms[i].variable == loop_var::r;
+            touched += value(n.space.numel) * (uses_r ? value(n.space.rnumel) : 1);
+          }
+          if (touched < elements) elements = touched;
         }
-        if (touched < elements) elements = touched;
+        (d.write ? written : read)[d.buffer] += elements;
       }
-      (d.write ? t.written : t.read) += elements * item_size((*s.g)[d.buffer].type);
-    }
-  });
+    });
+  };
+  for (int i = 0; i < s.num_parts(a); ++i) count(s.part(a, i));
+  kernel_traffic t{};
+  for (int buffer = 0; buffer < s.g->size(); ++buffer) {  // parts may share one, or divide it among them
+    if (read[buffer] == 0 && written[buffer] == 0) continue;
+    const std::int64_t whole = numel_of(s.g->shape(buffer)), size = item_size((*s.g)[buffer].type);
+    t.read += size * (read[buffer] < whole ? read[buffer] : whole);
+    t.written += size * (written[buffer] < whole ? written[buffer] : whole);
+  }
   return t;
 }
 
