@@ -41,8 +41,8 @@ int main() {
   for (const si::fusion_entry& e : log) {
     std::string verdict(si::sentence(e.reason));
     if (e.reason == si::refusal::none) verdict = e.event == si::log_event::fused ? "fused" : "possible";
-    std::printf("round %d: %s_%d, %s_%d: %lld bytes, %s\n", e.round, std::string(e.first.name).c_str(), e.first.instance,
-                std::string(e.second.name).c_str(), e.second.instance, static_cast<long long>(e.shared_bytes), verdict.c_str());
+    std::printf("round %d: %s, %s: %lld bytes, %s\n", e.round, std::string(e.first.text().view()).c_str(),
+                std::string(e.second.text().view()).c_str(), static_cast<long long>(e.shared_bytes), verdict.c_str());
   }
   std::printf("*/\n%s", drawing.c_str());
 

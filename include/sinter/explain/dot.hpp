@@ -1,47 +1,78 @@
-// to_dot: the plan as Graphviz. Nodes are grouped by kernel; a refused fusion is a dashed edge with its reason.
+// to_dot: the plan as Graphviz. Nodes are grouped by kernel; a refused fusion is a dashed line with its reason.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "sinter/explain/explain.hpp"
+#include "sinter/explain/report.hpp"
 
 namespace sinter {
+
+namespace detail {
+
+/// A string in Graphviz's language. "\n" in `text` is a line break.
+inline std::string dot_string(std::string_view text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '\n')
+      quoted += "\\n";
+    else if (c == '&')
+      quoted += "&amp;";
+    else
+      quoted += (c == '"' || c == '\\') ? std::string("\\") + c : std::string(1, c);
+  }
+  return quoted + "\"";
+}
+
+/// Lines of about `width` characters, broken at spaces.
+inline std::string wrapped(std::string_view text, std::size_t width) {
+  std::string lines;
+  std::size_t column = 0;
+  for (char c : text) {
+    const bool breaks = c == ' ' && column >= width;
+    lines += breaks ? '\n' : c;
+    column = breaks ? 0 : column + 1;
+  }
+  return lines;
+}
+
+inline std::string to_dot(const report& r) {
+  const auto id = [](std::size_t i) { return "n" + std::to_string(i); };
+  const auto node = [&](std::size_t i, const std::string& label, const char* more) {
+    return id(i) + " [label=" + dot_string(label) + more + "];\n";
+  };
+  std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n";
+  const auto num_inputs = static_cast<std::size_t>(r.num_inputs);
+  for (std::size_t i = 0; i < num_inputs; ++i)
+    text += "  " + node(i, r.items[i].label + "\n" + r.items[i].shape, ", shape=ellipse");
+  for (std::size_t k = 0; k < r.kernels.size(); ++k) {
+    text += "  subgraph cluster_" + std::to_string(k) + " {\n    label=" + dot_string(r.kernels[k].name) + ";\n";
+    for (std::size_t i = num_inputs; i < r.items.size(); ++i) {
+      const report::item& item = r.items[i];
+      if (item.kernel == static_cast<int>(k)) text += "    " + node(i, item.label + "\n" + item.shape, "");
+    }
+    text += "  }\n";
+  }
+  for (std::size_t i = num_inputs; i < r.items.size(); ++i) {
+    for (int from : r.items[i].reads) text += "  " + id(static_cast<std::size_t>(from)) + " -> " + id(i) + ";\n";
+    for (int k : r.items[i].outputs) {
+      const std::string output = "out" + std::to_string(k);
+      text += "  " + output + " [label=" + dot_string("output " + std::to_string(k)) + ", shape=ellipse];\n";
+      text += "  " + id(i) + " -> " + output + ";\n";
+    }
+  }
+  for (const report::verdict& v : r.verdicts)
+    if (v.stands && v.reason != refusal::no_shared_data)
+      text += "  " + id(static_cast<std::size_t>(v.first)) + " -> " + id(static_cast<std::size_t>(v.second)) +
+              " [style=dashed, dir=none, constraint=false, color=gray, fontsize=10, label=" +
+              dot_string(wrapped(sentence(v.reason), 24)) + "];\n";
+  return text + "}\n";
+}
+
+}  // namespace detail
 
 /// The graph and plan of a fused function in Graphviz's language: `dot -Tsvg`.
 template <class Fused>
 std::string to_dot(const Fused&) {
-  constexpr const auto& p = Fused::plan();
-  const auto& s = p.fusion.state;
-  const auto& g = Fused::graph();
-  const auto node_name = [](int n) { return std::string("n") + std::to_string(n); };
-  const auto buffer_name = [](int b) { return std::string("b") + std::to_string(b); };
-  std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n";
-  for (const input_info& i : g.inputs)
-    text += "  " + buffer_name(i.node) + " [label=\"" + detail::buffer_text(g, i.node) + "\", shape=ellipse];\n";
-  for (int k = 0; k < Fused::kernel_count(); ++k) {
-    text += "  subgraph cluster_" + std::to_string(k) + " {\n    label=\"" + std::string(Fused::kernel(k).name) + "\";\n";
-    s.each_member(p.kernels[k].group, -1, [&](int m) {
-      const int root = s.list.nodes[m].root;
-      text += "    " + node_name(m) + " [label=\"" + detail::call_text(g, root) + "\\n" + detail::shape_text(g, root) + "\"];\n";
-    });
-    text += "  }\n";
-  }
-  for (int k = 0; k < g.outputs.size(); ++k) {
-    text += "  out" + std::to_string(k) + " [label=\"output " + std::to_string(k) + "\", shape=ellipse];\n";
-    text += "  " + node_name(s.list.node_of(g.outputs[k])) + " -> out" + std::to_string(k) + ";\n";
-  }
-  for (int m = 0; m < s.list.nodes.size(); ++m)
-    for (int k = 0; k < s.list.nodes[m].num_dependencies; ++k) {
-      const detail::dependency& d = s.list.dependencies[s.list.nodes[m].first_dependency + k];
-      if (d.write) continue;
-      const int producer = s.list.node_of(d.buffer);
-      text += "  " + (producer < 0 ? buffer_name(d.buffer) : node_name(producer)) + " -> " + node_name(m) + ";\n";
-    }
-  for (const auto& v : p.fusion.log) {
-    if (s.group_of[v.first] == s.group_of[v.second] || v.reason == refusal::none) continue;
-    text += "  " + node_name(v.first) + " -> " + node_name(v.second) + " [style=dashed, constraint=false, color=gray, label=\"" +
-            std::string(sentence(v.reason)) + "\"];\n";
-  }
-  return text + "}\n";
+  return detail::to_dot(detail::report_of<Fused>());
 }
 
 }  // namespace sinter

@@ -50,14 +50,6 @@ struct node {
 struct origin {
   std::string_view name{};
   short instance = 0;  ///< counts calls of that name: label "mm_0"
-
-  friend constexpr bool operator==(const origin& o, std::string_view label) {
-    text_buffer<96> text{};
-    text.append(o.name);
-    text.append("_");
-    text.append(static_cast<long>(o.instance));
-    return text.view() == label;
-  }
 };
 
 /// A scalar of the program: a literal, or the value of a run-time number (`size`).

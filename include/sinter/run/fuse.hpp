@@ -13,10 +13,9 @@ struct kernel_info {
   std::string_view name;
 };
 
-/// A line of the fusion log: a pair of kernels in the making, each named by its first user-level call, and what became
-/// of it. `entry.first == "mm_0"` compares with a label.
+/// A line of the fusion log: a pair of kernels in the making, each named by its first node, and what became of it.
 struct fusion_entry {
-  origin first{}, second{};
+  node_label first{}, second{};
   short round = 0;
   log_event event{};
   refusal reason{};  ///< none if the pair may be fused
@@ -108,10 +107,9 @@ class fused {
   static constexpr auto fusion_log() {
     constexpr int length = program::template recorded<0>.length;
     fixed_vector<fusion_entry, length> entries{};
-    for (const log_entry& e : program::template recorded<length>.entries) {
-      const auto label = [](int n) { return program::g.origins[program::g[program::nodes.nodes[n].root].origin]; };
-      entries.push_back({label(e.first), label(e.second), e.round, e.event, e.reason, e.score, e.shared_bytes});
-    }
+    for (const log_entry& e : program::template recorded<length>.entries)
+      entries.push_back({program::labels[e.first], program::labels[e.second], e.round, e.event, e.reason, e.score,
+                         e.shared_bytes});
     return entries;
   }
 

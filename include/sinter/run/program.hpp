@@ -12,6 +12,7 @@
 #include "sinter/graph/rewrite.hpp"
 #include "sinter/graph/verify.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/schedule/label.hpp"
 #include "sinter/schedule/lower_group.hpp"
 #include "sinter/schedule/verify.hpp"
 
@@ -234,17 +235,8 @@ struct program {
     return e;
   }
 
-  /// The scheduler node that computes the user-level call labelled `label`, or -1.
-  static constexpr int node_labelled(std::string_view label) {
-    for (int o = 0; o < g.origins.size(); ++o) {
-      if (!(g.origins[o] == label)) continue;
-      for (int n = nodes.nodes.size() - 1; n >= 0; --n)
-        if (nodes.origins[n].contains(o)) return n;
-    }
-    return -1;
-  }
   static constexpr refusal why_not_fused(std::string_view first, std::string_view second) {
-    const int a = node_labelled(first), b = node_labelled(second);
+    const int a = node_labelled(g, nodes, first), b = node_labelled(g, nodes, second);
     const auto& s = plan.fusion.state;
     if (a < 0 || b < 0) return refusal::unknown_label;
     if (s.group_of[a] == s.group_of[b]) return refusal::none;
@@ -252,6 +244,11 @@ struct program {
     return last == nullptr ? refusal::no_shared_data : last->reason;
   }
 
+  static constexpr auto labels = [] {
+    fixed_vector<node_label, nodes.nodes.size()> all{};
+    for (int n = 0; n < nodes.nodes.size(); ++n) all.push_back(label_of(g, nodes, n));
+    return all;
+  }();
   /// The rounds once more, with everything written down: only for who asks for the log.
   template <int Length>
   static constexpr auto recorded = fuse_nodes<full_recorder<Length>>(g, chosen, nodes).log;

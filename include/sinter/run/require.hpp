@@ -1,6 +1,6 @@
-// require_fused: a fusion the user counts on. Where the scheduler refuses it, the build ends with the refusal's sentence.
-// Compilers print the calls that led to what is no constant expression, with their arguments or with their source lines;
-// so the two labels are arguments and the sentence is a literal in one of these calls.
+// require_fused: a fusion the user counts on. Where it was refused, the build ends with the refusal's sentence.
+// Of what is no constant expression compilers print the calls that led there, with their arguments or with their source
+// lines; so the two labels are arguments, and the sentence is a literal in one of these calls.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
