@@ -17,8 +17,8 @@
 namespace sinter::cuda::detail {
 
 /// How a thread's values lie in the index space: Width neighbours along Vector, Items such groups along Item.
-/// x, x: pointwise. r, r: a reduction along memory, row values are single. x, r: a reduction across memory, row values
-/// have Width lanes.
+/// x, x: pointwise, or the columns of one row at a time. r, r: a reduction along memory, row values are single. x, r: a
+/// reduction across memory, row values have Width lanes.
 template <loop_var Vector, loop_var Item, int Width, int Items, class Index>
 struct tiling {
   static constexpr loop_var vector = Vector, item = Item;
@@ -37,7 +37,7 @@ struct tile {
   bool ok[Tiling::items];
 
   __device__ __forceinline__ index x(int item) const { return Tiling::item == loop_var::x ? at[item] : fixed; }
-  __device__ __forceinline__ index r(int item) const { return Tiling::item == loop_var::r ? at[item] : 0; }
+  __device__ __forceinline__ index r(int item) const { return Tiling::item == loop_var::r ? at[item] : fixed; }
 
   /// Items at first, first + stride, …; `last` is the last valid position.
   template <bool Exact>

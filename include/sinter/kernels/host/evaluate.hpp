@@ -49,10 +49,10 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     count_ = count;
   }
 
-  /// Row statements of phase P, in order (P < 0: of every phase).
-  template <int P>
+  /// Row statements of phase P, in order (P < 0: of every phase); without Stores their values only.
+  template <int P, bool Stores = true>
   void rows() {
-    (row_step<P, I>(), ...);
+    (row_step<P, I, Stores>(), ...);
   }
 
   /// Element statements that phase P needs, in order; its reductions fold into `f`.
@@ -130,10 +130,11 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   // ---- which statements run ----
 
-  template <int P, int N>
+  template <int P, int N, bool Stores>
   void row_step() {
     if constexpr (facts::where(N) == scope::row && kind<N> != statement_kind::reduce &&
-                  kind<N> != statement_kind::yield && (P < 0 || facts::phase(N) == P))
+                  kind<N> != statement_kind::yield && (Stores || kind<N> != statement_kind::store) &&
+                  (P < 0 || facts::phase(N) == P))
       evaluate<N>(statement<N>{});
   }
   template <int P, int N>
