@@ -1,0 +1,294 @@
+// Mix-order reductions: rows and columns of one space reduced in one launch that reads memory once. Each block walks
+// rows: first the column part of a row, into states that the thread of a column keeps, then the row part, as the
+// row-reduction kernels do it. The blocks' states meet in the workspace; the last block of a group combines its group,
+// the last group all of them, both in a fixed order: the result does not depend on who came when.
+// Row is a body over (x = row, r = column), Column one over (x = column, r = row) whose reductions need one pass.
+// Launching, and the choice among variants, is mix_order_launch.cuh's matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/combine.cuh"
+#include "sinter/kernels/cuda/reduction.cuh"
+
+namespace sinter::cuda::detail {
+
+/// Row-scope statements of Column's first phase without their stores: what a walk over rows may need of a column.
+template <class Column>
+struct column_values {
+  static constexpr bool select(int s) {
+    return rows_of_phase<Column, 0>::select(s) && body_facts<Column>::facts.info[s].kind != statement_kind::store;
+  }
+};
+
+/// Threads of the looped kernel, and of the persistent one where rows are short enough for several in a block.
+inline constexpr int walk_block = 256;
+
+/// Where the states of reduction I lie: those of block or group `slot`, column after column.
+template <class Column, int I, class S>
+struct partial_sums {
+  using state = typename reduction_of<S>::state;
+  state* first;
+  std::int64_t columns;
+  __device__ __forceinline__ partial_sums(void* workspace, std::int64_t columns, const mix_order_share& share)
+      : first(reinterpret_cast<state*>(static_cast<unsigned char*>(workspace) +
+                                       sinter::detail::mix_order_facts<Column>::offset(I, columns, share))),
+        columns(columns) {}
+  __device__ __forceinline__ state* at(int slot, std::int64_t column) const { return first + slot * columns + column; }
+
+  /// The states of slots [begin, end) of one column, in order. Eight at a time are on their way.
+  __device__ __forceinline__ state total(int begin, int end, std::int64_t column) const {
+    state sum = reduction_of<S>::init();
+#pragma unroll 8
+    for (int k = begin; k < end; ++k) sum = reduction_of<S>::combine(sum, read_shared_by_blocks(at(k, column)));
+    return sum;
+  }
+};
+
+/// The threads of one column that have walked different rows combine: those with threadIdx.y == 0 hold the result.
+template <bool Wanted, int I, class S, int Lanes, class Accumulators>
+__device__ __forceinline__ void combine_walkers(Accumulators& acc, unsigned char* storage) {
+  if constexpr (Wanted) {
+    using fold = reduction_of<S>;
+    auto& states = lanes_of<I>(acc);
+    auto* shared = reinterpret_cast<typename fold::state*>(storage);
+    const int threads = static_cast<int>(blockDim.x), y = static_cast<int>(threadIdx.y);
+    for (int walkers = static_cast<int>(blockDim.y); walkers > 1;) {
+      const int half = (walkers + 1) / 2, others = walkers - half;
+      const int place = (y < half ? y : y - half) * threads + static_cast<int>(threadIdx.x);
+      __syncthreads();
+      if (y >= half && y < walkers) {
+#pragma unroll
+        for (int l = 0; l < Lanes; ++l) shared[l * others * threads + place] = states[l];
+      }
+      __syncthreads();
+      if (y < others) {
+#pragma unroll
+        for (int l = 0; l < Lanes; ++l) states[l] = fold::combine(states[l], shared[l * others * threads + place]);
+      }
+      walkers = half;
+    }
+  }
+}
+
+template <bool Wanted, int I, class S, class Column, class Tiling, class Accumulators>
+__device__ __forceinline__ void write_partials(Accumulators& acc, const tile<Tiling>& t, void* workspace,
+                                               std::int64_t columns, const mix_order_share& share) {
+  if constexpr (Wanted) {
+    const partial_sums<Column, I, S> sums(workspace, columns, share);
+    const auto& states = lanes_of<I>(acc);
+#pragma unroll
+    for (int u = 0; u < Tiling::items; ++u) {
+      if (!t.ok[u]) continue;
+#pragma unroll
+      for (int j = 0; j < Tiling::width; ++j)
+        *sums.at(static_cast<int>(blockIdx.x), t.at[u] + j) = states[u * Tiling::width + j];
+    }
+  }
+}
+template <bool Wanted, int I, class S, class Column, class Tiling, class Accumulators>
+__device__ __forceinline__ void read_partials(Accumulators& acc, const tile<Tiling>& t, void* workspace,
+                                              std::int64_t columns, const mix_order_share& share) {
+  if constexpr (Wanted) {
+    const partial_sums<Column, I, S> sums(workspace, columns, share);
+#pragma unroll
+    for (int u = 0; u < Tiling::items; ++u) {
+#pragma unroll
+      for (int j = 0; j < Tiling::width; ++j)  // of places past the end the last column's, which nobody writes back
+        lanes_of<I>(acc)[u * Tiling::width + j] = *sums.at(static_cast<int>(blockIdx.x), t.at[u] + j);
+    }
+  }
+}
+
+template <bool Wanted, int I, class S, class Column>
+__device__ __forceinline__ void combine_group(void* workspace, std::int64_t columns, const mix_order_share& share,
+                                              int group, int begin, int end, std::int64_t column) {
+  if constexpr (Wanted) {
+    const partial_sums<Column, I, S> sums(workspace, columns, share);
+    *sums.at(share.blocks + group, column) = sums.total(begin, end, column);
+  }
+}
+template <bool Wanted, int I, class S, class Column, class Frame>
+__device__ __forceinline__ void finish_total(Frame& f, void* workspace, std::int64_t columns,
+                                             const mix_order_share& share, std::int64_t column) {
+  if constexpr (Wanted) {
+    const partial_sums<Column, I, S> sums(workspace, columns, share);
+    lanes_of<I>(f)[0] = reduction_of<S>::finish(sums.total(share.blocks, share.blocks + share.groups(), column));
+  }
+}
+
+template <int Lanes, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void combine_block(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                              unsigned char* storage) {
+  (combine_walkers<reduction_of<S>::is, static_cast<int>(I), S, Lanes>(acc, storage), ...);
+}
+template <class Tiling, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void write_block(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                            const tile<Tiling>& t, void* workspace, std::int64_t columns,
+                                            const mix_order_share& share) {
+  (write_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, workspace, columns, share), ...);
+}
+template <class Tiling, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void read_block(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                           const tile<Tiling>& t, void* workspace, std::int64_t columns,
+                                           const mix_order_share& share) {
+  (read_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, workspace, columns, share), ...);
+}
+
+/// True in the block that raises a counter to `all`, with everything in sight that the others wrote before they did.
+__device__ __forceinline__ bool comes_last(unsigned* counter, int all) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0) {
+    last = atomicAdd(counter, 1u) + 1 == static_cast<unsigned>(all);
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
+/// After every block has left its states: the last of each group combines the group, the last group's the whole, and
+/// runs what follows from the columns' results.
+template <class Index, class Args, class... S, std::size_t... I>
+__device__ __forceinline__ void finish_mix_order(body<S...>, std::index_sequence<I...>, const Args& args,
+                                                 void* workspace, const mix_order_share& share) {
+  using Column = body<S...>;
+  const std::int64_t columns = args.rnumel;
+  if (columns <= 0) return;
+  auto* counters = static_cast<unsigned*>(workspace);
+  const int group = static_cast<int>(blockIdx.x) / share.group, begin = group * share.group;
+  const int end = begin + share.group < share.blocks ? begin + share.group : share.blocks;
+  const int threads = static_cast<int>(blockDim.x * blockDim.y);
+  const int mine = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  if (!comes_last(counters + group, end - begin)) return;
+  for (std::int64_t c = mine; c < columns; c += threads)
+    (combine_group<reduction_of<S>::is, static_cast<int>(I), S, Column>(workspace, columns, share, group, begin, end, c),
+     ...);
+  if (!comes_last(counters + share.groups(), share.groups())) return;
+  using single = tiling<loop_var::x, loop_var::x, 1, 1, Index>;
+  tile<single> t;
+  for (std::int64_t c = mine; c < columns; c += threads) {
+    t.at[0] = static_cast<Index>(c);
+    t.ok[0] = true;
+    frame<Column, single> f;
+    evaluate<rows_of_phase<Column, 0>>(f, t, args);
+    (finish_total<reduction_of<S>::is, static_cast<int>(I), S, Column>(f, workspace, columns, share, c), ...);
+    evaluate<rows_of_phase<Column, 1>>(f, t, args);
+  }
+}
+
+/// Reductions reuse their storage in turn, row after row: with an odd number of phases every other row begins with the
+/// other half, so that a warp that is one phase ahead of another never writes what that one reads.
+template <class Row>
+inline constexpr int walk_storage = 3 * largest_phase<Row, 32>;
+template <class Row>
+__device__ __forceinline__ unsigned char* storage_of_turn(unsigned char* storage, int turn) {
+  return storage + (turn & body_facts<Row>::num_phases & 1) * largest_phase<Row, 32>;
+}
+
+}  // namespace sinter::cuda::detail
+
+namespace sinter::cuda {
+
+/// One row per blockDim.x threads at a time, all of it in registers, as are the states of all columns. Requires
+/// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only. A block
+/// of more than one row has at most walk_block threads.
+template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
+__global__ void __launch_bounds__(MaxBlock, 1024 / MaxBlock)
+    mix_order_persistent(const Args args, void* const workspace, const mix_order_share share) {
+  using row_tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, int>;
+  using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, int>;
+  using numbers = std::make_index_sequence<Column::size>;
+  constexpr int lanes = row_tiling::size;
+  constexpr int ways = detail::row_ways<Row, lanes>;
+  constexpr int half = detail::walk_block / 2;  // threads that hand their states over; none if a block has but one row
+  constexpr int walkers = Threads > half ? 0 : half * lanes * detail::largest_state<Column>;
+  constexpr int bytes = walkers > detail::walk_storage<Row> ? walkers : detail::walk_storage<Row>;
+  alignas(16) __shared__ unsigned char storage[bytes];
+
+  const int threads = detail::row_threads<Threads>::count();
+  const int first_column = static_cast<int>(threadIdx.x) * Width, last_column = static_cast<int>(args.rnumel) - Width;
+  detail::tile<row_tiling> row_tile;
+  detail::tile<column_tiling> column_tile;
+  row_tile.template place<Exact>(first_column, threads * Width, last_column);
+  column_tile.template place<Exact>(first_column, threads * Width, last_column);
+
+  detail::frame<Column, column_tiling> column;
+  detail::accumulators<Column, lanes> sums;
+  detail::start<0, lanes>(Column{}, numbers{}, sums);
+  detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
+
+  const std::int64_t begin = blockIdx.x * share.rows;
+  const std::int64_t end = begin + share.rows < args.numel ? begin + share.rows : args.numel;
+  int turn = 0;
+  for (std::int64_t at = begin; at < end; at += blockDim.y, ++turn) {
+    const std::int64_t mine = at + threadIdx.y;
+    const bool ok = mine < end;
+    row_tile.fixed = column_tile.fixed = static_cast<int>(ok ? mine : end - 1);
+    row_tile.fixed_ok = column_tile.fixed_ok = ok;
+    detail::evaluate<detail::elements_of_phase<Column, 0, false>>(column, column_tile, args);
+    if (ok) detail::step<0, lanes>(Column{}, numbers{}, sums, column, column_tile);
+    detail::frame<Row, row_tiling> row;
+    detail::persistent_phases<Row, row_tiling, Threads, Exact, ways>(
+        std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row, row_tile, args, threadIdx.x == 0 && ok,
+        detail::storage_of_turn<Row>(storage, turn));
+  }
+  detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
+  if (threadIdx.y == 0)
+    detail::write_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
+  detail::finish_mix_order<int>(Column{}, numbers{}, args, workspace, share);
+}
+
+/// Any extents: a row at a time, walked in tiles once per phase; then, while the rows are in the cache, the columns of a
+/// few of them, tile after tile, with their states in the workspace in between.
+template <class Row, class Column, int Width, int Items, class Index, class Args>
+__global__ void __launch_bounds__(detail::walk_block)
+    mix_order_looped(const Args args, void* const workspace, const mix_order_share share) {
+  using row_tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
+  using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, Index>;
+  using numbers = std::make_index_sequence<Column::size>;
+  constexpr int lanes = row_tiling::size;
+  constexpr int ways = detail::row_ways<Row, lanes>;
+  constexpr std::int64_t rows_at_once = 4;
+  constexpr Index stride = detail::walk_block * Width;
+  alignas(16) __shared__ unsigned char storage[detail::walk_storage<Row>];
+
+  detail::tile<row_tiling> row_tile;
+  detail::tile<column_tiling> column_tile;
+  detail::accumulators<Column, lanes> sums;
+  const std::int64_t begin = blockIdx.x * share.rows;
+  const std::int64_t end = begin + share.rows < args.numel ? begin + share.rows : args.numel;
+  const split_part whole{nullptr, args.rnumel, 1};
+  int turn = 0;
+  std::int64_t at = begin;
+  do {
+    const std::int64_t stop = at + rows_at_once < end ? at + rows_at_once : end;
+    for (std::int64_t x = at; x < stop; ++x, ++turn) {
+      row_tile.fixed = static_cast<Index>(x);
+      detail::frame<Row, row_tiling> row;
+      detail::looped_phases<Row, row_tiling, ways>(std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row,
+                                                   row_tile, args, whole, x, threadIdx.x == 0,
+                                                   detail::storage_of_turn<Row>(storage, turn));
+    }
+    for (Index c = 0; c < static_cast<Index>(args.rnumel); c += stride * Items) {
+      column_tile.template place<false>(c + static_cast<Index>(threadIdx.x * Width), stride,
+                                        static_cast<Index>(args.rnumel) - Width);
+      if (at == begin) detail::start<0, lanes>(Column{}, numbers{}, sums);
+      else detail::read_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
+      detail::frame<Column, column_tiling> column;
+      detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
+      for (std::int64_t x = at; x < stop; ++x) {
+        column_tile.fixed = static_cast<Index>(x);
+        detail::evaluate<detail::elements_of_phase<Column, 0, false>>(column, column_tile, args);
+        detail::step<0, lanes>(Column{}, numbers{}, sums, column, column_tile);
+      }
+      detail::write_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
+    }
+    at += rows_at_once;
+  } while (at < end);
+  detail::finish_mix_order<Index>(Column{}, numbers{}, args, workspace, share);
+}
+
+}  // namespace sinter::cuda

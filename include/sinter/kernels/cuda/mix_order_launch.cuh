@@ -1,0 +1,133 @@
+// Launches mix-order reductions: chooses between rows in registers and rows walked in tiles, how many threads share a
+// row, and the element-by-element variant where extents, strides or pointers do not allow wide accesses.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/mix_order.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+/// 32-bit words that a thread holds per column from row to row, or from phase to phase of a row.
+template <class Row, class Column>
+inline constexpr int walk_words = [] {
+  int words = phase_facts<Row>::kept_words;
+  for (int bytes : sinter::detail::split_facts<Column>::bytes) words += (bytes + 3) / 4;
+  return words;
+}();
+
+constexpr int power_of_two_below(int n) {
+  int p = 1;
+  while (2 * p <= n) p *= 2;
+  return p;
+}
+
+/// Columns that one thread takes: half of its 64 registers, or three quarters where a row would not fit otherwise.
+constexpr int few_columns(int words) { return power_of_two_below(words <= 2 ? 16 : 32 / words); }
+constexpr int many_columns(int words) { return power_of_two_below(words == 0 ? 32 : 48 / words); }
+
+/// The width of all accesses of both parts: what each would choose alone, as far as registers reach.
+template <class Row, class Column>
+constexpr int walk_width(long static_columns) {
+  const int row = access_facts<Row>::vector_width(loop_var::r, static_columns);
+  const int column = access_facts<Column>::vector_width(loop_var::x, static_columns);
+  int width = row < column ? row : column;
+  while (width > 1 && width > many_columns(walk_words<Row, Column>)) width /= 2;
+  return width;
+}
+
+constexpr row_shape walk_of(std::int64_t groups, int items) {
+  row_shape shape = row_of(groups, items);
+  shape.rows = shape.threads <= walk_block / 2 ? walk_block / shape.threads : 1;
+  return shape;
+}
+
+/// The shape for rows of so many columns: of the shapes that hold a row, the one that leaves the fewest threads idle.
+constexpr row_shape choose_walk(std::int64_t columns, int width, int words) {
+  const std::int64_t groups = (columns + width - 1) / width;
+  row_shape best{};
+  if (columns <= 0 || columns >= narrow_limit) return best;
+  for (const int lanes : {few_columns(words), many_columns(words)}) {
+    for (int items = lanes > width ? lanes / width : 1; items > 0; --items) {
+      row_shape shape = walk_of(groups, items);
+      if (shape.threads > 1024) break;
+      shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
+      if (!best.persistent || shape.threads * shape.items < best.threads * best.items) best = shape;
+    }
+    if (best.persistent) break;
+  }
+  return best;
+}
+
+template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
+void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, void* workspace,
+                 cudaStream_t stream, const char* name) {
+  const mix_order_share share = share_rows(args.numel);
+  launch(&mix_order_persistent<body<R...>, body<C...>, Width, Items, Threads, MaxBlock, Exact, Args>,
+         dim3(static_cast<unsigned>(share.blocks)),
+         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, workspace,
+         share);
+}
+template <int Width, int Items, class Index, class... R, class... C, class Args>
+void launch_looped_walk(body<R...>, body<C...>, const Args& args, void* workspace, cudaStream_t stream,
+                        const char* name) {
+  const mix_order_share share = share_rows(args.numel);
+  launch(&mix_order_looped<body<R...>, body<C...>, Width, Items, Index, Args>,
+         dim3(static_cast<unsigned>(share.blocks)), dim3(walk_block), stream, name, args, workspace, share);
+}
+
+/// The column part's extents are the row part's, exchanged.
+template <class Args>
+Args exchanged(Args args) {
+  const std::int64_t rows = args.numel;
+  args.numel = args.rnumel;
+  args.rnumel = rows;
+  return args;
+}
+
+}  // namespace detail
+
+/// Runs Row over args.numel rows of args.rnumel elements, and Column over the same elements with x and r exchanged:
+/// args.rnumel columns, each reduced over args.numel rows, in one pass. Neither part may read what the other one writes.
+/// `workspace`: mix_order_workspace_bytes<Column>(rows, columns) bytes, 16-byte aligned, of any content (null if 0); its
+/// counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors. StaticColumns
+/// (>= 0; it must be args.rnumel) saves the user the compilation of variants that cannot be needed.
+template <class Row, class Column, long StaticColumns = -1, class Args>
+void mix_order(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+  static_assert(body_facts<Row>::has_reduction && body_facts<Column>::has_reduction,
+                "mix_order: a part reduces nothing");
+  static_assert(body_facts<Column>::num_phases == 1, "mix_order: the columns need more than one pass over the rows");
+  constexpr int words = detail::walk_words<Row, Column>;
+  constexpr int width = detail::walk_width<Row, Column>(StaticColumns);
+  constexpr int few = detail::few_columns(words);
+  constexpr int items = few > width ? few / width : 1;
+  if (args.numel <= 0 && args.rnumel <= 0) return;
+  if (args.rnumel > 0) {
+    const auto counters = sinter::detail::mix_order_facts<Column>::counters(share_rows(args.numel));
+    detail::check(cudaMemsetAsync(workspace, 0, static_cast<std::size_t>(counters) * 4, stream), "cudaMemsetAsync", name);
+  }
+  if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
+      detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
+      detail::access_facts<Column>::template fits<width, loop_var::x>(detail::exchanged(args))) {
+    if constexpr (StaticColumns >= 0) {
+      constexpr detail::row_shape shape = detail::choose_walk(StaticColumns, width, words);
+      if constexpr (shape.persistent) {
+        constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
+        return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
+            Row{}, Column{}, args, shape, workspace, stream, name);
+      }
+    } else if (args.rnumel > 0 && args.rnumel <= std::int64_t(1024) * width * items) {
+      return detail::launch_walk<width, items, 0, 1024, false>(
+          Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), workspace, stream, name);
+    }
+    if constexpr (width > 1)
+      return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, workspace, stream, name);
+  }
+  detail::launch_looped_walk<1, 4, std::int64_t>(Row{}, Column{}, args, workspace, stream, name);
+}
+
+}  // namespace sinter::cuda
