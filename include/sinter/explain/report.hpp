@@ -200,10 +200,11 @@ report read_plan() {
   for (int i = 0; i < p.buffers.size(); ++i)
     r.buffers.push_back({item_of(p.buffers[i].node), placed[static_cast<std::size_t>(i)]});
 
-  for (const auto& v : p.fusion.log) {
+  for (int i = 0; i < p.fusion.log.size(); ++i) {
+    const fusion_verdict& v = p.fusion.log[i];
     const int a = s.group_of[v.first], b = s.group_of[v.second];
     r.verdicts.push_back({r.num_inputs + v.first, r.num_inputs + v.second, v.round, v.reason, v.applied, v.shared_bytes,
-                          a != b && &v == last_verdict(p.fusion, a, b)});
+                          a != b && i == last_verdict(p.fusion, a, b)});
   }
   r.forgot_verdicts = p.fusion.log.overflowed;
   for (const number_definition& d : s.list.numbers.definitions)

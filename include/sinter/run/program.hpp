@@ -240,8 +240,8 @@ struct program {
     const auto& s = plan.fusion.state;
     if (a < 0 || b < 0) return refusal::unknown_label;
     if (s.group_of[a] == s.group_of[b]) return refusal::none;
-    const fusion_verdict* last = last_verdict(plan.fusion, s.group_of[a], s.group_of[b]);
-    return last == nullptr ? refusal::no_shared_data : last->reason;
+    const int last = last_verdict(plan.fusion, s.group_of[a], s.group_of[b]);
+    return last < 0 ? refusal::no_shared_data : plan.fusion.log[last].reason;
   }
 
   static constexpr auto labels = [] {

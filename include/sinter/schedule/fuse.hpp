@@ -16,14 +16,16 @@ struct fusion_result {
   bool overflowed = false;  ///< a round had more candidates than it holds
 };
 
-/// Why two groups of the finished plan are not one: the newest refusal among their members, or null if none was asked.
+/// Why two groups of the finished plan are not one: where in the log their newest refusal is, or -1 if none was asked.
+/// (A position, because g++ compares no pointers in constant expressions when it sanitizes.)
 template <int Capacity>
-constexpr const fusion_verdict* last_verdict(const fusion_result<Capacity>& r, int a, int b) {
-  const fusion_verdict* last = nullptr;
-  for (const fusion_verdict& v : r.log) {
+constexpr int last_verdict(const fusion_result<Capacity>& r, int a, int b) {
+  int last = -1;
+  for (int i = 0; i < r.log.size(); ++i) {
+    const fusion_verdict& v = r.log[i];
     const int x = r.state.group_of[v.first], y = r.state.group_of[v.second];
     const bool same_pair = (x == a && y == b) || (x == b && y == a);
-    if (same_pair && v.reason != refusal::none && (last == nullptr || v.round >= last->round)) last = &v;
+    if (same_pair && v.reason != refusal::none && (last < 0 || v.round >= r.log[last].round)) last = i;
   }
   return last;
 }
