@@ -87,4 +87,12 @@ TEST_CASE("iota under views") {
   check<si::tensor<float, 4, 6>>([](auto x) { return std::tuple(si::sum(si::iota<1>(x), si::axis<1>), si::reshape<3, 8>(si::transpose(si::iota<1>(x))), si::argmax(si::iota<1>(x), si::axis<1>)); });
 }
 
+TEST_CASE("realize: a buffer in the middle") {
+  check<f32_345>([](auto x) { return si::realize(si::exp(x) + 1) * 2; });
+  check<f32_345>([](auto x) { auto y = si::realize(si::transpose(x)); return std::tuple(y, y + 1, si::sum(y, si::axis<1>)); });
+  check<f32_345>([](auto x) { return si::realize(si::realize(si::sum(si::realize(x), si::axis<0>)) - 1); });
+  check<si::tensor<float, 6, 4>>([](auto x) { return si::realize(si::full_like(x, 2.f)) * x + si::realize(si::iota<0>(x)); });
+  check<si::tensor<float, 6, 6>>([](auto x) { auto k = si::clone(x), r = si::realize(x * 1); si::assign(x, si::transpose(x)); return std::tuple(k, r, x, k + x); });
+}
+
 }  // namespace

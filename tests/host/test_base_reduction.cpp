@@ -54,6 +54,19 @@ TEST_CASE("extremes let NaN through") {
   CHECK(fold<ops::amax, std::int32_t>({}) == INT32_MIN);
 }
 
+TEST_CASE("sums of exponentials under the greatest") {
+  for (int parts : {1, 2, 3, 5}) {
+    CHECK(fold<ops::sumexp, double>({1, 3, -2, 3, 700}, parts) == doctest::Approx(1));
+    CHECK(fold<ops::sumexp, double>({700, 3, 700, 699}, parts) == doctest::Approx(2 + std::exp(-1.0)));
+    CHECK(fold<ops::sumexp, double>({0, 1, 2, 3, 4, 5}, parts) == doctest::Approx((1 - std::exp(-6.0)) / (1 - std::exp(-1.0))));
+    CHECK(fold<ops::sumexp, float>({-inf, 1, -inf, 1}, parts) == doctest::Approx(2));
+    CHECK(std::isnan(fold<ops::sumexp, float>({1, a_nan, 3}, parts)));
+    CHECK(std::isnan(fold<ops::sumexp, float>({1, inf, 3}, parts)));      // inf - inf
+    CHECK(std::isnan(fold<ops::sumexp, float>({-inf, -inf}, parts)));
+  }
+  CHECK(fold<ops::sumexp, float>({}) == 0.0f);
+}
+
 TEST_CASE("any and all") {
   CHECK(!fold<ops::any, float>({}));
   CHECK(fold<ops::all, float>({}));

@@ -100,6 +100,44 @@ static_assert(si::fuse<X, W, W>(dual).kernel_count() == 3);
 static_assert(si::fuse<si::max_autotune, X, W, W>(dual).kernel_count() == 1);
 static_assert(si::fuse<si::max_autotune, X, W, W>(dual).kernel(0).name == "tem_fused_mm_mul_silu_0");
 
+// ---- the matrix: producer -> consumer, kernels in standard and in max_autotune, and the reason where they stay apart
+template <si::options O, class... T, class F>
+constexpr bool cell(F f, int kernels, std::string_view producer, std::string_view consumer, refusal reason) {
+  constexpr auto plan = si::fuse<O, T...>(F{});
+  (void)f;
+  return plan.kernel_count() == kernels && plan.why_not_fused(producer, consumer) == reason;
+}
+#define SINTER_CELL(STANDARD, WHY_STANDARD, AUTOTUNE, WHY_AUTOTUNE, PRODUCER, CONSUMER, F, ...)                         \
+  static_assert(cell<si::standard, __VA_ARGS__>(F, STANDARD, PRODUCER, CONSUMER, refusal::WHY_STANDARD), #F);          \
+  static_assert(cell<si::max_autotune, __VA_ARGS__>(F, AUTOTUNE, PRODUCER, CONSUMER, refusal::WHY_AUTOTUNE), #F)
+
+constexpr auto pointwise_pointwise = [](auto x) { return si::exp(si::sin(x)); };
+SINTER_CELL(1, none, 1, none, "sin_0", "exp_0", pointwise_pointwise, X);
+constexpr auto pointwise_reduction = [](auto x) { return si::sum(si::exp(x), si::axis<-1>); };
+SINTER_CELL(1, none, 1, none, "exp_0", "sum_0", pointwise_reduction, X);
+constexpr auto reduction_pointwise = [](auto x) { return si::exp(si::sum(x, si::axis<-1>)); };
+SINTER_CELL(1, none, 1, none, "sum_0", "exp_0", reduction_pointwise, X);
+constexpr auto reduction_reduction = [](auto x) {
+  return si::amax(x * si::sum(x, si::axis<1>, si::keepdim), si::axis<1>);
+};
+SINTER_CELL(1, none, 1, none, "sum_0", "amax_0", reduction_reduction, X);
+constexpr auto reduction_other_reduction = [](auto x) { return si::amax(si::sum(x, si::axis<1>)); };
+SINTER_CELL(2, reduced_extents_differ, 2, reduced_extents_differ, "sum_0", "amax_0", reduction_other_reduction, X);
+constexpr auto matmul_pointwise = [](auto x, auto y) { return si::exp(si::matmul(x, y)); };
+SINTER_CELL(2, producer_is_foreign, 1, none, "mm_0", "exp_0", matmul_pointwise, X, Y);
+constexpr auto matmul_reduction = [](auto x, auto y) { return si::sum(si::matmul(x, y), si::axis<-1>); };
+SINTER_CELL(2, producer_is_foreign, 2, epilogue_not_pointwise, "mm_0", "sum_0", matmul_reduction, X, Y);
+constexpr auto pointwise_matmul = [](auto x, auto y) { return si::matmul(si::exp(x), y); };
+SINTER_CELL(2, consumer_is_foreign, 1, none, "exp_0", "mm_0", pointwise_matmul, X, Y);
+constexpr auto reduction_matmul = [](auto x, auto y) { return si::matmul(si::softmax(x), y); };
+SINTER_CELL(2, consumer_is_foreign, 2, prologue_not_pointwise, "softmax_0", "mm_0", reduction_matmul, X, Y);
+constexpr auto matmul_matmul = [](auto x, auto v, auto w) { return si::matmul(si::matmul(x, v), w); };
+SINTER_CELL(2, producer_is_foreign, 2, templates_differ, "mm_0", "mm_1", matmul_matmul, X, W, W);
+// A foreign kernel takes nothing from either side: three kernels, and none of the pairs is one.
+constexpr auto around_foreign = [](auto x, auto y) { return si::exp(si::matmul(si::sin(x), y)); };
+SINTER_CELL(3, consumer_is_foreign, 1, none, "sin_0", "mm_0", around_foreign, X, Y);
+SINTER_CELL(3, producer_is_foreign, 1, none, "mm_0", "exp_0", around_foreign, X, Y);
+
 // ---- eager, labels
 constexpr auto eager = si::fuse<si::eager, X>([](auto x) { return si::exp(si::sin(x)); });
 static_assert(eager.kernel_count() == 2 && eager.why_not_fused("sin_0", "exp_0") == refusal::different_ops);

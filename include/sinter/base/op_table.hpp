@@ -28,6 +28,7 @@
 // X(name, arity, rule, meaning): the operands are x, y, z, in compute types. The rules are explained at dtype_rule.
 #define SINTER_POINTWISE_OPS(X)                                          \
   X(clone, 1, keep, x)                                                   \
+  X(realize, 1, keep, x)                                                 \
   /* arithmetic */                                                       \
   X(add, 2, keep, math::add(x, y))                                       \
   X(sub, 2, numeric, math::sub(x, y))                                    \
@@ -132,4 +133,5 @@
   X(all, comparison)            \
   X(argmax, index)              \
   X(argmin, index)              \
-  X(m2, floating)
+  X(m2, floating)               \
+  X(sumexp, floating)

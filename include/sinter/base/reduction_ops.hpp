@@ -10,6 +10,7 @@
 #include "sinter/base/arithmetic.hpp"
 #include "sinter/base/config.hpp"
 #include "sinter/base/dtype.hpp"
+#include "sinter/base/math.hpp"
 
 namespace sinter::detail::folds {
 
@@ -218,6 +219,35 @@ struct m2 {
   template <class T>
   SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
     return s.m2;
+  }
+};
+
+/// The sum of exp(x - greatest x) in one pass: what came before is scaled when a greater value comes.
+struct sumexp {
+  template <class T>
+  struct state {
+    T greatest, sum;
+  };
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> init() {
+    return {minus_infinity<T>(), T(0)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
+    const bool b_is_greater = b.greatest > a.greatest;
+    // The lesser side's scale; of equals, infinite ones too, it is one.
+    const T scale = math::select(a.greatest == b.greatest, T(1), math::exp(-math::abs(a.greatest - b.greatest)));
+    return {math::maximum(a.greatest, b.greatest),
+            math::select(b_is_greater, a.sum * scale + b.sum, a.sum + b.sum * scale)};
+  }
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
+    s = combine<T>(s, state<T>{value, T(1)});
+  }
+  /// As the two passes have it: a row whose greatest value is infinite is NaN.
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return math::select(math::both(math::isinf(s.greatest), s.sum > T(0)), s.greatest - s.greatest, s.sum);
   }
 };
 

@@ -31,7 +31,10 @@ inline std::string kernels_text(const report& r) {
   std::string text = counted(static_cast<int>(r.kernels.size()), "kernel") + "\n";
   for (std::size_t k = 0; k < r.kernels.size(); ++k) {
     const report::kernel& kernel = r.kernels[k];
-    text += "  " + std::to_string(k) + "  " + kernel.name + ": " + std::string(words(kernel.kind)) + "\n";
+    text += "  " + std::to_string(k) + "  " + kernel.name + ": " + std::string(words(kernel.kind));
+    if (kernel.kind == kernel_kind::reduction)
+      text += " (" + std::to_string(kernel.passes) + (kernel.passes == 1 ? " pass)" : " passes)");
+    text += "\n";
     text += "       computes " + kernel.calls + "\n";
     text += "       reads " + names_of(r, kernel.reads) + "\n";
     text += "       writes " + names_of(r, kernel.writes) + "\n";

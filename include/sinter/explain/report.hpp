@@ -28,6 +28,7 @@ struct report {
   struct kernel {
     std::string name, calls;  ///< calls: "mm_0, gelu_0"
     kernel_kind kind{};
+    int passes = 0;
     std::vector<int> reads, writes;  ///< items in memory
     kernel_traffic bytes;
   };
@@ -180,6 +181,7 @@ report read_plan() {
     report::kernel& kernel = r.kernels.back();
     kernel.name = Fused::kernel(k).name;
     kernel.kind = Fused::kernel(k).kind;
+    if (kernel.kind == kernel_kind::reduction) kernel.passes = Fused::passes(k);
     kernel.bytes = traffic(p, k, hint);
     fixed_set<decltype(s.list.nodes)::capacity> calls{};
     s.each_member(p.kernels[k].group, -1, [&](int m) {

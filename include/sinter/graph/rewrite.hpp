@@ -25,6 +25,16 @@ constexpr bool is_constant(const Graph& g, int id, double value) {
   return g[id].what == op::constant && g.scalars[g[id].attr].real == value;
 }
 
+template <class Graph>
+constexpr bool lies_in_input(const Graph& g, int id) {
+  while (is_view(g[id].what)) id = g[id].operands[0];
+  return g[id].what == op::input || g[id].what == op::assign;
+}
+/// Does the op's result lie in memory whatever its users are?
+constexpr bool has_buffer(op what) {
+  return what == op::input || what == op::matmul || what == op::assign || what == op::realize;
+}
+
 /// The operand that node n equals, or -1: n changes nothing.
 template <class Graph>
 constexpr short unchanged(const Graph& g, const node& n) {
@@ -32,6 +42,8 @@ constexpr short unchanged(const Graph& g, const node& n) {
   const auto same = [&](short x) { return x >= 0 && g[x].type == n.type && g[x].shape == n.shape; };
   if (is_view(n.what) && n.what != op::permute && n.what != op::slice) return same(a) ? a : short{-1};
   switch (n.what) {
+    case op::clone: return same(a) ? a : short{-1};
+    case op::realize: return same(a) && has_buffer(g[a].what) ? a : short{-1};
     case op::widen: return same(a) ? a : short{-1};
     case op::cast: return same(a) && n.type != dtype::f16 && n.type != dtype::bf16 ? a : short{-1};
     case op::permute:
@@ -105,7 +117,9 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
       n.operands[0] = inner.operands[0];
       n.list = b.intern(order);
     }
-    short result = detail::unchanged(b, n);
+    // A copy of an input that is written later keeps the old elements.
+    const bool keeps = n.what == op::clone && !g.assigns.empty() && detail::lies_in_input(b, n.operands[0]);
+    short result = keeps ? short{-1} : detail::unchanged(b, n);
     if (result < 0) result = detail::folded(b, n);
     renamed[id] = result >= 0 ? result : b.add(n);
   }

@@ -76,6 +76,8 @@ class fused {
   static constexpr const auto& plan() { return program::plan; }
   static constexpr int kernel_count() { return program::num_kernels; }
   static constexpr kernel_info kernel(int i) { return kernels()[i]; }
+  /// How often kernel i walks its rows: once if they stay on chip, not at all without a reduction.
+  static constexpr int passes(int i) { return all_passes(std::make_integer_sequence<int, program::num_kernels>{})[i]; }
 
   /// Bytes read from memory by all kernels. Arguments: the run-time extents, in order of first appearance.
   template <std::integral... E>
@@ -191,6 +193,18 @@ class fused {
     return detail::lay_out(buffers, plan::num_buffers) + detail::scratch_bytes<program, I...>(of_source);
   }
 
+  template <int I>
+  static constexpr int passes_of() {
+    if constexpr (program::plan.kernels[I].kind == kernel_kind::reduction)
+      return body_facts<typename detail::kernel_bodies<typename program::template kernel<I>>::main>::num_phases;
+    else
+      return program::plan.kernels[I].kind == kernel_kind::persistent_reduction;
+  }
+  template <int... I>
+  static constexpr auto all_passes(std::integer_sequence<int, I...>) {
+    return fixed_vector<int, sizeof...(I)>{{passes_of<I>()...}, sizeof...(I)};
+  }
+
   template <int... I>
   static constexpr auto make_kernels(std::integer_sequence<int, I...>) {
     return fixed_vector<kernel_info, sizeof...(I)>{{kernel_info{program::plan.kernels[I].kind, program::template name<I>.view()}...}, sizeof...(I)};
@@ -203,6 +217,7 @@ class fused {
 struct refused {
   static constexpr int kernel_count() { return 0; }
   static constexpr kernel_info kernel(int) { return {kernel_kind::pointwise, {}}; }
+  static constexpr int passes(int) { return 0; }
   static constexpr std::int64_t bytes_read(...) { return 0; }
   static constexpr std::int64_t bytes_written(...) { return 0; }
   static constexpr std::int64_t numel_accessed(...) { return 0; }

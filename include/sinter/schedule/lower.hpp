@@ -215,7 +215,7 @@ struct lowering {
     const short a = emit(n.operands[0], c, mask);
     const short b = n.operands[1] < 0 ? short{-1} : emit(n.operands[1], c, mask);
     const short d = n.operands[2] < 0 ? short{-1} : emit(n.operands[2], c, mask);
-    if (n.what == op::clone) return a;
+    if (n.what == op::clone || n.what == op::realize) return a;
     return compute(n.what, (*g)[n.operands[row(n.what).rule == dtype_rule::select ? 1 : 0]].type, n.type, a, b, d);
   }
 

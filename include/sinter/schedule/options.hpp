@@ -13,6 +13,7 @@ struct options {
   bool epilogue_fusion = true;         ///< pointwise work before a template's store (needs matmul_template)
   bool dual_matmul = true;             ///< two matmuls of one left operand as one template (needs matmul_template)
   bool norm_prologue = false;          ///< a row normalisation into the matmul that reads it (Inductor refuses this)
+  bool online_softmax = true;          ///< maximum and sum of exponentials of a long row in one pass
   bool aggressive_fusion = false;      ///< also pair nodes of equal extents that share no data
   bool precise_casts = false;          ///< round intermediates where eager execution would store them
 

@@ -35,7 +35,8 @@ constexpr int memory_of(const Graph& g, int buffer) {
 template <class Graph>
 constexpr bool is_unrolled(const Graph& g, int id, const options& o) {
   const op what = g[id].what;
-  if (!is_reduction(what) || what == op::m2 || what == op::argmax || what == op::argmin) return false;
+  if (!is_reduction(what) || what == op::m2 || what == op::sumexp || what == op::argmax || what == op::argmin)
+    return false;
   const number n = numel(reduced_axes(g.shape(g[id].operands[0]), static_cast<unsigned>(g[id].attr)));
   return is_static(n) && n >= 1 && n < o.unroll_reductions_threshold;
 }
@@ -59,6 +60,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       if (k == 0 || n.operands[k] != n.operands[0]) use(n.operands[k], id);
     if (n.what == op::matmul)  // L1: operands of foreign kernels and templates
       for (int k = 0; k < 2; ++k) demanded.insert(view_base(g, n.operands[k]));
+    if (n.what == op::realize) demanded.insert(id);
     if (n.what == op::gather) indexed.insert(n.operands[0]);
     if (n.what == op::assign) {
       demanded.insert(n.operands[1]);

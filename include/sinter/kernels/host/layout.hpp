@@ -64,6 +64,7 @@ constexpr bool is_simple(op o, bool is_float) {
     case op::argmax:
     case op::argmin:
     case op::m2:
+    case op::sumexp:
     case op::lgamma:
     case op::erfc:
       return false;

@@ -1,0 +1,56 @@
+// The oracle, section 12: how often a kernel walks the rows it reduces. Named by row; where sinter differs on purpose
+// docs/oracle.md says why.
+#include <tuple>
+
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+using std::tuple;
+
+template <auto... E>
+using B = si::tensor<si::bf16, E...>;
+
+#define SINTER_ROW(ID, KERNELS, PASSES, ...)                    \
+  constexpr auto ID = __VA_ARGS__;                              \
+  static_assert(ID.kernel_count() == KERNELS, #ID ": kernels"); \
+  static_assert(ID.passes(0) == PASSES, #ID ": passes")
+
+constexpr auto softmax = [](auto x) { return si::softmax(x); };
+constexpr auto log_softmax = [](auto x) { return si::log_softmax(x); };
+constexpr si::options two_passes = [] {
+  si::options o = si::standard;
+  o.online_softmax = false;
+  return o;
+}();
+
+SINTER_ROW(OS01, 1, 3, si::fuse<two_passes, B<32768, 50304>>(softmax));
+// Rows that stay on chip are read once: one pass where Inductor has two.
+SINTER_ROW(OS02_short, 1, 1, si::fuse<B<32768, 2048>>(softmax));
+SINTER_ROW(OS02_short_log, 1, 1, si::fuse<B<32768, 2048>>(log_softmax));
+SINTER_ROW(OS02_long, 1, 2, si::fuse<B<32768, 50304>>(softmax));
+SINTER_ROW(OS02_long_log, 1, 2, si::fuse<B<32768, 50304>>(log_softmax));
+// A row's length may be known by its hint only.
+SINTER_ROW(OS02_hint, 1, 2, si::fuse<B<32768, si::dim<"vocabulary", 50304>>>(softmax));
+
+template <long Axis>
+constexpr auto statistics = [](auto x) {
+  auto top = si::amax(x, si::axis<Axis>, si::keepdim);
+  return tuple(top, si::sum(si::exp(x - top), si::axis<Axis>));
+};
+SINTER_ROW(OS04_few, 1, 1, si::fuse<B<2, 2048>>(statistics<-1>));
+SINTER_ROW(OS04_many, 1, 1, si::fuse<B<2048, 2048>>(statistics<1>));
+SINTER_ROW(OS04_long, 1, 1, si::fuse<B<2048, 50304>>(statistics<-1>));
+SINTER_ROW(OS04_columns, 1, 1, si::fuse<B<50304, 2048>>(statistics<0>));
+SINTER_ROW(OS05, 1, 0, si::fuse<B<2, 2048>>(statistics<0>));
+static_assert(OS05.kernel(0).kind == si::kernel_kind::pointwise, "OS05: two rows are folded without a loop");
+
+SINTER_ROW(OS08, 1, 0, si::fuse<B<1>>([](auto x) { return si::softmax(-x, si::axis<0>); }));
+static_assert(OS08.kernel(0).kind == si::kernel_kind::pointwise, "OS08: a reduction over one element is none");
+
+// What is not the maximum of the same row stays a sum.
+SINTER_ROW(other_axis, 2, 1, si::fuse<B<50304, 50304>>([](auto x) {
+             return si::sum(si::exp(x - si::amax(x, si::axis<0>, si::keepdim)), si::axis<1>);
+           }));
+SINTER_ROW(other_values, 1, 2, si::fuse<B<64, 50304>>([](auto x) {
+             return si::sum(si::exp(si::sin(x) - si::amax(x, si::axis<1>, si::keepdim)), si::axis<1>);
+           }));
