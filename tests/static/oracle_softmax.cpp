@@ -30,7 +30,7 @@ SINTER_ROW(OS02_short_log, 1, 1, si::fuse<B<32768, 2048>>(log_softmax));
 SINTER_ROW(OS02_long, 1, 2, si::fuse<B<32768, 50304>>(softmax));
 SINTER_ROW(OS02_long_log, 1, 2, si::fuse<B<32768, 50304>>(log_softmax));
 // A row's length may be known by its hint only.
-SINTER_ROW(OS02_hint, 1, 2, si::fuse<B<32768, si::dim<"vocabulary", 50304>>>(softmax));
+SINTER_ROW(OS02_hint, 1, 2, si::fuse<si::tensor<si::bf16, 32768, si::dim<"vocabulary", 50304>>>(softmax));
 
 template <long Axis>
 constexpr auto statistics = [](auto x) {
