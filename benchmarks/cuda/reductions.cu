@@ -1,0 +1,32 @@
+// Reductions of columns, of everything, and of rows and columns at once.
+// SPDX-License-Identifier: BSL-1.0
+#include "bench.cuh"
+
+namespace {
+
+using namespace bench;
+
+constexpr auto column_sum = [](auto x) { return si::sum(x, si::axis<0>); };
+constexpr auto sum_of_squares = [](auto x) { return si::sum(x * x); };
+constexpr auto row_and_column_sums = [](auto x) { return std::tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>)); };
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  {
+    using X = si::tensor<float, si::dyn, 8192>;
+    add("colsum_f32_16384x8192", si::fuse<X>(column_sum), in<X>{}, out<si::tensor<float, 8192>>{}, {16384, 1000});
+  }
+  {
+    using X = si::tensor<float, si::dyn>;
+    add("fullsum_sq_f32_128M", si::fuse<X>(sum_of_squares), in<X>{}, out<si::tensor<float>>{}, {128 << 20, 1000003});
+  }
+  {
+    using X = si::tensor<float, 8192, 8192>;
+    using V = si::tensor<float, 8192>;
+    add("rowcol_sum_f32_8192", si::fuse<X>(row_and_column_sums), in<X>{}, out<V, V>{}, {1, 1, 1000, 4.0 * (8192.0 * 8192 + 2 * 8192)});
+  }
+  ::benchmark::Initialize(&argc, argv);
+  ::benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

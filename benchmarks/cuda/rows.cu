@@ -1,0 +1,70 @@
+// Kernels whose work is a row at a time: softmax, the norms, cross entropy.
+// SPDX-License-Identifier: BSL-1.0
+#include "bench.cuh"
+
+namespace {
+
+using namespace bench;
+
+template <class T, long Width>
+using Rows = si::tensor<T, si::dyn, Width>;
+template <class T, long Width>
+using Row = si::tensor<T, Width>;
+
+constexpr auto softmax = [](auto x) { return si::softmax(x, si::axis<-1>); };
+constexpr auto layer_norm = [](auto x, auto weight, auto bias) { return si::layer_norm(x, weight, bias, 1e-5f); };
+constexpr auto rms_norm = [](auto x, auto weight) { return si::rms_norm(x, weight, 1e-6f); };
+constexpr auto add_rms_norm = [](auto x, auto residual, auto weight) {
+  auto sum = x + residual;
+  return std::tuple(sum, si::rms_norm(sum, weight, 1e-6f));
+};
+constexpr auto layer_norm_gelu = [](auto x, auto weight, auto bias) {
+  return si::gelu(si::layer_norm(x, weight, bias, 1e-5f));
+};
+constexpr auto cross_entropy = [](auto logits, auto targets) { return si::cross_entropy(logits, targets); };
+constexpr auto var_mean = [](auto x) {
+  return std::tuple(si::var(x, si::axis<-1>), si::mean(x, si::axis<-1>));
+};
+
+template <class T, long Width>
+void norms(const std::string& shape, std::int64_t rows) {
+  using X = Rows<T, Width>;
+  using W = Row<T, Width>;
+  add(("softmax_" + shape).c_str(), si::fuse<X>(softmax), in<X>{}, out<X>{}, {rows});
+  add(("layernorm_" + shape).c_str(), si::fuse<X, W, W>(layer_norm), in<X, W, W>{}, out<X>{}, {rows});
+  add(("rmsnorm_" + shape).c_str(), si::fuse<X, W>(rms_norm), in<X, W>{}, out<X>{}, {rows});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  norms<si::bf16, 1024>("bf16_65536x1024", 65536);
+  norms<si::bf16, 4096>("bf16_16384x4096", 16384);
+  norms<si::bf16, 16384>("bf16_4096x16384", 4096);
+  norms<si::bf16, 65536>("bf16_2048x65536", 2048);
+  {
+    using X = Rows<si::bf16, 4096>;
+    using W = Row<si::bf16, 4096>;
+    add("add_rmsnorm_bf16_16384x4096", si::fuse<X, X, W>(add_rms_norm), in<X, X, W>{}, out<X, X>{}, {16384});
+  }
+  {
+    using X = Rows<float, 4096>;
+    using W = Row<float, 4096>;
+    add("layernorm_gelu_f32_16384x4096", si::fuse<X, W, W>(layer_norm_gelu), in<X, W, W>{}, out<X>{}, {16384});
+  }
+  {
+    using X = Rows<si::bf16, 32000>;
+    using Y = si::tensor<std::int64_t, si::dyn>;
+    using Loss = si::tensor<si::bf16>;
+    add("cross_entropy_bf16_8192x32000", si::fuse<Rows<si::bf16, 32000>, si::tensor<std::int64_t, si::dyn>>(cross_entropy),
+        in<X, Y>{}, out<Loss>{}, {8192, 0, 32000});
+  }
+  {
+    using X = Rows<float, 8192>;
+    using V = si::tensor<float, si::dyn>;
+    add("var_mean_f32_16384x8192", si::fuse<X>(var_mean), in<X>{}, out<V, V>{}, {16384});
+  }
+  ::benchmark::Initialize(&argc, argv);
+  ::benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
