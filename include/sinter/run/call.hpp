@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "sinter/kernels/combo.hpp"
 #include "sinter/run/bind.hpp"
 #include "sinter/run/recipe.hpp"
 
@@ -96,6 +97,23 @@ struct call {
     return {value(k::batch), value(k::rows), value(k::columns), value(k::inner)};
   }
 };
+
+/// A number, or -1 if only the call knows it.
+constexpr long fixed_or_unknown(number n) { return is_static(n) ? n : -1; }
+
+constexpr bool is_loop(kernel_kind kind) {
+  return kind == kernel_kind::pointwise || kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction;
+}
+/// One part of a kernel as the loop that it is.
+template <class Kernel>
+constexpr auto loop_of() {
+  using body = typename speller<Kernel>::template section_body<0>;
+  constexpr long numel = fixed_or_unknown(Kernel::value.space.numel), rnumel = fixed_or_unknown(Kernel::value.space.rnumel);
+  if constexpr (Kernel::planned.kind == kernel_kind::pointwise)
+    return pointwise_loop<body, numel>{};
+  else
+    return reduction_loop<body, Kernel::planned.walk, rnumel, numel>{};
+}
 
 /// The bodies of a kernel's sections, as types.
 template <class Kernel>

@@ -4,21 +4,19 @@
 
 #include <memory>
 
+#include "sinter/kernels/host/combo.hpp"
 #include "sinter/kernels/host/matmul.hpp"
-#include "sinter/kernels/host/pointwise.hpp"
-#include "sinter/kernels/host/reduction.hpp"
 #include "sinter/run/call.hpp"
 #include "sinter/run/executor.hpp"
 
 namespace sinter::detail {
 
-/// A kernel of one part, or part number `Part` of another.
-template <class Program, int Index, int Part>
-void run_part(const call<Program>& c, const host_executor& executor) {
-  using kernel = typename Program::template kernel<Index, Part>;
+template <class Program, int Index>
+void run_kernel(const call<Program>& c, const host_executor& executor, std::integer_sequence<int, 0>) {
+  using kernel = typename Program::template kernel<Index>;
   using sections = kernel_bodies<kernel>;
   constexpr kernel_kind kind = kernel::planned.kind;
-  const auto args = c.template kernel_arguments<Index, Part>();
+  const auto args = c.template kernel_arguments<Index>();
   if constexpr (kind == kernel_kind::pointwise)
     cpu::pointwise<typename sections::main>(args, executor.threads);
   else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction)
@@ -27,11 +25,11 @@ void run_part(const call<Program>& c, const host_executor& executor) {
     cpu::matmul<typename sections::main, decltype(sections::right()), typename sections::epilogue>(
         args, c.template matmul_shape<Index>(), executor.threads);
 }
-
-/// Parts read nothing that another writes: on the host they follow each other.
+/// A kernel of several parts.
 template <class Program, int Index, int... Part>
 void run_kernel(const call<Program>& c, const host_executor& executor, std::integer_sequence<int, Part...>) {
-  (run_part<Program, Index, Part>(c, executor), ...);
+  cpu::combo<decltype(loop_of<typename Program::template kernel<Index, Part>>())...>(
+      executor.threads, c.template kernel_arguments<Index, Part>()...);
 }
 
 template <class Program, int... Index>

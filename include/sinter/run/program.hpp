@@ -278,8 +278,6 @@ struct program {
         fitted<extent.instructions, extent.accesses, extent.slots, extent.numbers>(lower_group(plan, Index, Part));
     static constexpr auto& scalars = g.scalars;
     static constexpr planned_kernel planned = choose_part(plan, Index, Part);
-    static_assert(sizeof(arguments<value.buffers.size(), value.scalars.size(), value.sizes.size()>) <= max_parameter_bytes,
-                  "fuse(fn): a kernel needs more than the 32764 bytes of parameters that CUDA allows; lower options.max_fusion_size");
     static_assert(!value.blocked, "sinter: a fused access cannot be indexed; please report this function");
     static_assert(!value.overflowed, "fuse(fn): one kernel has more instructions than the lowering holds; lower options.max_fusion_size");
     static_assert(name_length<Index> < max_name, "fuse(fn): a kernel's name is longer than 4 KiB; lower options.max_fusion_size");

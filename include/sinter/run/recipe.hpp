@@ -180,6 +180,15 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
                                    columns = source(lowered::value.columns), inner = source(lowered::value.inner);
   };
 
+  /// What a kernel receives by value: its parts' arguments, and some words that say where each runs.
+  template <int K, int... Part>
+  static constexpr std::size_t parameter_bytes(std::integer_sequence<int, Part...>) {
+    return (0 + ... + (64 + sizeof(arguments<kernel<K, Part>::num_pointers, kernel<K, Part>::num_scalars, kernel<K, Part>::num_sizes>)));
+  }
+  static_assert(((parameter_bytes<Index>(std::make_integer_sequence<int, Program::template num_parts<Index>>{}) <= max_parameter_bytes) && ...),
+                "fuse(fn): a kernel needs more than the 32764 bytes of parameters that CUDA allows; lower options.max_fusion_size "
+                "or options.max_combo_size, or give foreach shorter lists");
+
   /// The workspace: each buffer's size and life, for lay_out.
   static constexpr int num_buffers = Program::plan.buffers.size();
   static constexpr auto buffers = [] {

@@ -8,36 +8,43 @@
 
 namespace sinter::detail {
 
-/// `value` maps number sources to values.
-template <class Program, int Index, class Value>
-constexpr std::int64_t kernel_scratch_bytes(const Value& value) {
-  using kernel = typename Program::template kernel<Index>;
-  if constexpr (Program::plan.kernels[Index].kind == kernel_kind::reduction ||
-                Program::plan.kernels[Index].kind == kernel_kind::persistent_reduction) {
-    using body = typename kernel_bodies<kernel>::main;
-    return round_up(reduction_workspace_bytes<body, kernel::planned.walk>(value(recipe<Program>::template kernel<Index>::numel), value(recipe<Program>::template kernel<Index>::rnumel)),
-                    workspace_alignment);
-  } else {
+/// One part's scratch memory; `value` maps number sources to values.
+template <class Program, int Index, int Part, class Value>
+constexpr std::int64_t part_scratch_bytes(const Value& value) {
+  using kernel = typename Program::template kernel<Index, Part>;
+  using source = typename recipe<Program>::template kernel<Index, Part>;
+  if constexpr (is_loop(kernel::planned.kind))
+    return decltype(loop_of<kernel>())::workspace_bytes(value(source::numel), value(source::rnumel));
+  else
     return 0;
-  }
+}
+template <class Program, int Index, class Value, int... Part>
+constexpr std::int64_t kernel_scratch_bytes(const Value& value, std::integer_sequence<int, Part...>) {
+  return round_up((part_scratch_bytes<Program, Index, Part>(value) + ...), workspace_alignment);
 }
 /// The kernels run one after another and share it.
 template <class Program, int... Index, class Value>
 constexpr std::int64_t scratch_bytes(const Value& value) {
   std::int64_t most = 0;
-  ((most = kernel_scratch_bytes<Program, Index>(value) > most ? kernel_scratch_bytes<Program, Index>(value) : most), ...);
+  const auto use = [&](std::int64_t bytes) { most = bytes > most ? bytes : most; };
+  (use(kernel_scratch_bytes<Program, Index>(value, std::make_integer_sequence<int, Program::template num_parts<Index>>{})), ...);
   return most;
+}
+
+template <class Program, int Index, int... Part>
+constexpr bool kernel_needs_scratch(std::integer_sequence<int, Part...>) {
+  return ([] {
+    using kernel = typename Program::template kernel<Index, Part>;
+    if constexpr (is_loop(kernel::planned.kind))
+      return decltype(loop_of<kernel>())::can_split;
+    else
+      return false;
+  }() || ...);
 }
 /// False when no reduction of the plan can be split, whatever the extents.
 template <class Program, int... Index>
 constexpr bool needs_scratch(std::integer_sequence<int, Index...>) {
-  return ([] {
-    if constexpr (Program::plan.kernels[Index].kind == kernel_kind::reduction ||
-                  Program::plan.kernels[Index].kind == kernel_kind::persistent_reduction)
-      return split_facts<typename kernel_bodies<typename Program::template kernel<Index>>::main>::can_split;
-    else
-      return false;
-  }() || ... || false);
+  return (kernel_needs_scratch<Program, Index>(std::make_integer_sequence<int, Program::template num_parts<Index>>{}) || ... || false);
 }
 
 }  // namespace sinter::detail

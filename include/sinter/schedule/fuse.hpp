@@ -1,9 +1,11 @@
 // The rounds: find candidate pairs among the nodes that touch one buffer, ask can_fuse, sort by score, fuse greedily
-// with a second look at the current groups; repeat until nothing shrinks; then once more with loops reordered.
+// with a second look at the current groups; repeat until nothing shrinks; then once more with loops reordered. What is
+// left apart may share launches afterwards (combo.hpp).
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/schedule/can_fuse.hpp"
+#include "sinter/schedule/combo.hpp"
 #include "sinter/schedule/log.hpp"
 
 namespace sinter::detail {
@@ -181,6 +183,7 @@ constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g,
   r.state.init();
   while (r.rounds < o.max_fusion_rounds && fuse_once(r, r.rounds, false) > 0) ++r.rounds;
   while (fuse_once(r, r.rounds, true) > 0) ++r.rounds;
+  if (o.combo_kernels) combine_kernels(r.state);
   return r;
 }
 template <int Capacity>

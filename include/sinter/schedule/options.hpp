@@ -15,6 +15,7 @@ struct options {
   bool norm_prologue = false;          ///< a row normalisation into the matmul that reads it (Inductor refuses this)
   bool online_softmax = true;          ///< maximum and sum of exponentials of a long row in one pass
   bool aggressive_fusion = false;      ///< also pair nodes of equal extents that share no data
+  bool combo_kernels = false;          ///< independent kernels that are left share a launch
   bool precise_casts = false;          ///< round intermediates where eager execution would store them
 
   // ---- thresholds; Inductor's defaults (reference: torch._inductor.config)
@@ -30,6 +31,9 @@ struct options {
   int unroll_reductions_threshold = 8; ///< shorter static reductions become pointwise
   int peak_memory_factor = 32;
   int prologue_read_ratio_percent = 110;  ///< a prologue may read at most this much of what it hands over
+
+  int max_combo_size = 8;              ///< kernels that share a launch
+  int max_combo_arguments = 250;       ///< buffers of a shared launch
 
   // ---- kernels
   int persistent_reduction_limit = 8192;  ///< rnumel up to which a row stays on chip: 1024 threads hold 8 values each

@@ -35,21 +35,26 @@ struct every_statement {
   static constexpr bool select(int) { return true; }
 };
 
+/// Threads neighbours' tiles from element `first` on.
+template <class Body, int Width, int Threads, class Index, class Args>
+__device__ __forceinline__ void pointwise_tiles(const Args& args, Index first) {
+  using tiling = tiling<loop_var::x, loop_var::x, Width, pointwise_shape<Body, Width>::items, Index>;
+  tile<tiling> tile;
+  tile.template place<false>(first + static_cast<Index>(threadIdx.x) * Width, Threads * Width,
+                             static_cast<Index>(args.numel) - Width);
+  frame<Body, tiling> frame;
+  evaluate<every_statement>(frame, tile, args);
+}
+
 }  // namespace detail
 
 /// Body over numel elements. Requires: access_facts<Body>::fits<Width, loop_var::x>(args); numel fits Index.
 template <class Body, int Width, class Index, class Args>
 __global__ void __launch_bounds__(detail::pointwise_shape<Body, Width>::threads) pointwise(const Args args) {
   using shape = detail::pointwise_shape<Body, Width>;
-  using tiling = detail::tiling<loop_var::x, loop_var::x, Width, shape::items, Index>;
   static_assert(!body_facts<Body>::has_reduction, "pointwise: the body reduces; use reduction");
-
-  detail::tile<tiling> tile;
-  const Index block = static_cast<Index>(blockIdx.x) * (shape::threads * tiling::size);
-  tile.template place<false>(block + static_cast<Index>(threadIdx.x) * Width, shape::threads * Width,
-                             static_cast<Index>(args.numel) - Width);
-  detail::frame<Body, tiling> frame;
-  detail::evaluate<detail::every_statement>(frame, tile, args);
+  detail::pointwise_tiles<Body, Width, shape::threads, Index>(
+      args, static_cast<Index>(blockIdx.x) * (shape::threads * shape::items * Width));
 }
 
 }  // namespace sinter::cuda

@@ -20,72 +20,76 @@ struct split_part {
 
 namespace detail {
 
-/// The threads that share a row: blockDim.x of them, or Threads when that is known.
+/// The threads that share a row: blockDim.x of them, or Threads when that is known. Where a block has another shape,
+/// another class with the same members says how its threads share rows.
 template <int Threads>
 struct row_threads {
   static __device__ __forceinline__ int count() { return Threads > 0 ? Threads : static_cast<int>(blockDim.x); }
-  static __device__ __forceinline__ bool is_first() { return threadIdx.x == 0; }
+  static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }  ///< of the row
+  static __device__ __forceinline__ int row() { return static_cast<int>(threadIdx.y); }     ///< of the block
   static __device__ __forceinline__ int lanes() { return count() < 32 ? count() : 32; }
   static __device__ __forceinline__ int warps() { return count() / 32; }
 };
 
 /// Lanes of a warp combine; then one per warp leaves the warp's state for the others.
 template <class Threads, bool Wanted, int P, int I, class S, int Ways, class Body, class Accumulators>
-__device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* storage) {
+__device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* storage, const Threads& threads) {
   if constexpr (Wanted) {
     using fold = reduction_of<S>;
     auto& states = lanes_of<I>(acc);
 #pragma unroll
     for (int k = 1; k < Ways; ++k) states[0] = fold::combine(states[0], states[k]);
 #pragma unroll
-    for (int offset = Threads::lanes() / 2; offset > 0; offset /= 2)
+    for (int offset = threads.lanes() / 2; offset > 0; offset /= 2)
       states[0] = fold::combine(states[0], from_lane_xor(states[0], offset));
-    if (Threads::count() > 32 && threadIdx.x % 32 == 0) {
+    if (threads.count() > 32 && threads.thread() % 32 == 0) {
       auto* partial = reinterpret_cast<typename fold::state*>(storage + phase_offset<Body, P, I, 32>);
-      partial[static_cast<int>(threadIdx.y) * Threads::warps() + static_cast<int>(threadIdx.x) / 32] = states[0];
+      partial[threads.row() * threads.warps() + threads.thread() / 32] = states[0];
     }
   }
 }
 /// Every warp combines the warps' states for itself: no second synchronisation.
 template <class Threads, bool Wanted, int P, int I, class S, class Body, class Accumulators>
-__device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned char* storage) {
+__device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned char* storage,
+                                              const Threads& threads) {
   if constexpr (Wanted) {
     using fold = reduction_of<S>;
     auto& state = lanes_of<I>(acc)[0];
     const auto* partial = reinterpret_cast<const typename fold::state*>(storage + phase_offset<Body, P, I, 32>) +
-                          static_cast<int>(threadIdx.y) * Threads::warps();
+                          threads.row() * threads.warps();
     int slots = 1;
-    while (slots < Threads::warps()) slots *= 2;
-    const int slot = static_cast<int>(threadIdx.x) & (slots - 1);
-    state = slot < Threads::warps() ? partial[slot] : fold::init();
+    while (slots < threads.warps()) slots *= 2;
+    const int slot = threads.thread() & (slots - 1);
+    state = slot < threads.warps() ? partial[slot] : fold::init();
 #pragma unroll
     for (int offset = slots / 2; offset > 0; offset /= 2) state = fold::combine(state, from_lane_xor(state, offset));
   }
 }
 template <class Threads, bool Wanted, int I, class S, class Accumulators, class Frame>
-__device__ __forceinline__ void finish_row(Accumulators& acc, Frame& f) {
+__device__ __forceinline__ void finish_row(Accumulators& acc, Frame& f, const Threads& threads) {
   if constexpr (Wanted) {
     using fold = reduction_of<S>;
     auto result = fold::finish(lanes_of<I>(acc)[0]);
-    if constexpr (!fold::same_in_all_lanes) result = from_first_lane(result, Threads::lanes());
+    if constexpr (!fold::same_in_all_lanes) result = from_first_lane(result, threads.lanes());
     lanes_of<I>(f)[0] = result;
   }
 }
 
 /// All partial states of phase P into one, the same in all threads of the row.
-template <class Threads, int P, int Ways, class Accumulators, class... S, std::size_t... I>
+template <int P, int Ways, class Threads, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void combine_row(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                            unsigned char* storage) {
+                                            unsigned char* storage, const Threads& threads) {
   using B = body<S...>;
-  (combine_lanes<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, Ways, B>(acc, storage), ...);
-  if (Threads::count() > 32) {
+  (combine_lanes<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, Ways, B>(acc, storage, threads), ...);
+  if (threads.count() > 32) {
     __syncthreads();
-    (combine_warps<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, B>(acc, storage), ...);
+    (combine_warps<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, B>(acc, storage, threads), ...);
   }
 }
-template <class Threads, int P, class Accumulators, class Frame, class... S, std::size_t... I>
-__device__ __forceinline__ void finish_row_phase(body<S...>, std::index_sequence<I...>, Accumulators& acc, Frame& f) {
-  (finish_row<Threads, reduces_in<body<S...>, P, I>, static_cast<int>(I), S>(acc, f), ...);
+template <int P, class Threads, class Accumulators, class Frame, class... S, std::size_t... I>
+__device__ __forceinline__ void finish_row_phase(body<S...>, std::index_sequence<I...>, Accumulators& acc, Frame& f,
+                                                 const Threads& threads) {
+  (finish_row<Threads, reduces_in<body<S...>, P, I>, static_cast<int>(I), S>(acc, f, threads), ...);
 }
 
 template <bool Wanted, int I, class S, class Body, class Accumulators>
@@ -116,10 +120,11 @@ __device__ __forceinline__ void collect_states(Accumulators& acc, const split_pa
 /// the order of the parts: the result does not depend on who came when.
 template <class Threads, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ bool last_of_row(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                            const split_part& part, std::int64_t numel, std::int64_t row, int split) {
+                                            const split_part& part, std::int64_t numel, std::int64_t row, int split,
+                                            const Threads& threads) {
   using B = body<S...>;
   __shared__ bool last;
-  if (threadIdx.x == 0) {
+  if (threads.thread() == 0) {
     (publish_state<reduction_of<S>::is, static_cast<int>(I), S, B>(acc, part, numel, row * part.splits + split), ...);
     __threadfence();
     const unsigned before = atomicAdd(static_cast<unsigned*>(part.workspace) + row, 1u);
@@ -128,8 +133,8 @@ __device__ __forceinline__ bool last_of_row(body<S...>, std::index_sequence<I...
   }
   __syncthreads();
   if (!last) return false;
-  (collect_states<reduction_of<S>::is, static_cast<int>(I), S, B>(acc, part, numel, row, static_cast<int>(threadIdx.x),
-                                                                  Threads::count()),
+  (collect_states<reduction_of<S>::is, static_cast<int>(I), S, B>(acc, part, numel, row, threads.thread(),
+                                                                  threads.count()),
    ...);
   return true;
 }
@@ -143,11 +148,10 @@ inline constexpr int row_ways = [] {
   return ways;
 }();
 
-template <class Body, class Tiling, int Threads, bool Exact, int Ways, int P, class Frame, class Args>
+template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
 __device__ __forceinline__ void persistent_phase(Frame& f, const tile<Tiling>& t, const Args& args, bool writer,
-                                                 unsigned char* storage) {
+                                                 unsigned char* storage, const Threads& threads) {
   using numbers = std::make_index_sequence<Body::size>;
-  using threads = row_threads<Threads>;
   evaluate<rows_of_phase<Body, P>>(f, t, args, writer);
   if constexpr (P < body_facts<Body>::num_phases) {
     accumulators<Body, Ways> acc;
@@ -155,14 +159,32 @@ __device__ __forceinline__ void persistent_phase(Frame& f, const tile<Tiling>& t
     evaluate<elements_of_phase<Body, P, true>>(f, t, args);
     step<P, Ways>(Body{}, numbers{}, acc, f, t);
     // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
-    combine_row<threads, P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>);
-    finish_row_phase<threads, P>(Body{}, numbers{}, acc, f);
+    combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
+    finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
   }
 }
-template <class Body, class Tiling, int Threads, bool Exact, int Ways, class Frame, class Args, std::size_t... P>
+template <class Body, class Tiling, int Threads, bool Exact, int Ways, class Frame, class Args, std::size_t... P,
+          class Shared = row_threads<Threads>>
 __device__ __forceinline__ void persistent_phases(std::index_sequence<P...>, Frame& f, const tile<Tiling>& t,
-                                                  const Args& args, bool writer, unsigned char* storage) {
-  (persistent_phase<Body, Tiling, Threads, Exact, Ways, static_cast<int>(P)>(f, t, args, writer, storage), ...);
+                                                  const Args& args, bool writer, unsigned char* storage,
+                                                  const Shared& threads = {}) {
+  (persistent_phase<Body, Ways, static_cast<int>(P)>(f, t, args, writer, storage, threads), ...);
+}
+
+/// Row `row` (past the end: one that writes nothing), all of it in registers.
+template <class Body, int Width, int Items, int Threads, bool Exact, class Args, class Shared>
+__device__ __forceinline__ void persistent_row(const Args& args, std::int64_t row, unsigned char* storage,
+                                               const Shared& threads) {
+  using tiling = tiling<loop_var::r, loop_var::r, Width, Items, int>;
+  const bool row_ok = row < args.numel;
+  tile<tiling> tile;
+  tile.fixed = static_cast<int>(row_ok ? row : args.numel - 1);
+  tile.fixed_ok = row_ok;
+  tile.template place<Exact>(threads.thread() * Width, threads.count() * Width, static_cast<int>(args.rnumel) - Width);
+  frame<Body, tiling> frame;
+  persistent_phases<Body, tiling, Threads, Exact, row_ways<Body, tiling::size>>(
+      std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
+      threads.thread() == 0 && row_ok, storage, threads);
 }
 
 }  // namespace detail
@@ -171,69 +193,70 @@ __device__ __forceinline__ void persistent_phases(std::index_sequence<P...>, Fra
 /// 0 < rnumel <= threads * Items * Width, equal to it if Exact. Threads is 0 when known at launch only.
 template <class Body, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
 __global__ void __launch_bounds__(MaxBlock) reduction_persistent(const Args args) {
-  using tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, int>;
-  constexpr int ways = detail::row_ways<Body, tiling::size>;
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
-
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  const bool row_ok = row < args.numel;
-  detail::tile<tiling> tile;
-  tile.fixed = static_cast<int>(row_ok ? row : args.numel - 1);
-  tile.fixed_ok = row_ok;
-  const int threads = detail::row_threads<Threads>::count();
-  tile.template place<Exact>(static_cast<int>(threadIdx.x) * Width, threads * Width,
-                             static_cast<int>(args.rnumel) - Width);
-
-  detail::frame<Body, tiling> frame;
-  detail::persistent_phases<Body, tiling, Threads, Exact, ways>(
-      std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, threadIdx.x == 0 && row_ok,
-      storage);
+  detail::persistent_row<Body, Width, Items, Threads, Exact>(args, row, storage, detail::row_threads<Threads>{});
 }
 
 namespace detail {
 
 /// Phase P of a looped row; false when another block goes on.
-template <class Body, class Tiling, int Ways, int P, class Frame, class Args>
+template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
 __device__ __forceinline__ bool looped_phase(Frame& f, tile<Tiling>& t, const Args& args, const split_part& part,
-                                             std::int64_t row, bool writer, unsigned char* storage) {
+                                             std::int64_t row, bool writer, unsigned char* storage, int split,
+                                             const Threads& threads) {
   using numbers = std::make_index_sequence<Body::size>;
-  using threads = row_threads<0>;
   using index = typename Tiling::index;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   constexpr bool tail = P == body_facts<Body>::num_phases;
-  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || blockIdx.y == 0));
+  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || split == 0));
   if constexpr (!tail) {
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
     std::int64_t first = 0, end = args.rnumel;
     if constexpr (can_split) {
-      first = static_cast<std::int64_t>(blockIdx.y) * part.length;
+      first = split * part.length;
       end = first + part.length < end ? first + part.length : end;
     }
-    const index stride = static_cast<index>(threads::count() * Tiling::width);
+    const index stride = static_cast<index>(threads.count() * Tiling::width);
     for (index r = static_cast<index>(first); r < static_cast<index>(end); r += stride * Tiling::items) {
-      t.template place<false>(r + static_cast<index>(threadIdx.x * Tiling::width), stride,
+      t.template place<false>(r + static_cast<index>(threads.thread() * Tiling::width), stride,
                               static_cast<index>(end) - Tiling::width);
       evaluate<elements_of_phase<Body, P, false>>(f, t, args);
       step<P, Ways>(Body{}, numbers{}, acc, f, t);
     }
-    combine_row<threads, P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>);
+    combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
     if constexpr (can_split) {
       if (part.splits > 1) {
-        if (!last_of_row<threads>(Body{}, numbers{}, acc, part, args.numel, row, static_cast<int>(blockIdx.y)))
-          return false;
-        combine_row<threads, P, 1>(Body{}, numbers{}, acc, storage + (P + 1) % 2 * largest_phase<Body, 32>);
+        if (!last_of_row(Body{}, numbers{}, acc, part, args.numel, row, split, threads)) return false;
+        combine_row<P, 1>(Body{}, numbers{}, acc, storage + (P + 1) % 2 * largest_phase<Body, 32>, threads);
       }
     }
-    finish_row_phase<threads, P>(Body{}, numbers{}, acc, f);
+    finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
   }
   return true;
 }
-template <class Body, class Tiling, int Ways, class Frame, class Args, std::size_t... P>
+template <class Body, class Tiling, int Ways, class Frame, class Args, std::size_t... P, class Shared = row_threads<0>>
 __device__ __forceinline__ void looped_phases(std::index_sequence<P...>, Frame& f, tile<Tiling>& t, const Args& args,
                                               const split_part& part, std::int64_t row, bool writer,
-                                              unsigned char* storage) {
-  (looped_phase<Body, Tiling, Ways, static_cast<int>(P)>(f, t, args, part, row, writer, storage) && ...);
+                                              unsigned char* storage, int split = static_cast<int>(blockIdx.y),
+                                              const Shared& threads = {}) {
+  (looped_phase<Body, Ways, static_cast<int>(P)>(f, t, args, part, row, writer, storage, split, threads) && ...);
+}
+
+/// Row `row` (past the end: one that writes nothing), or part number `split` of it, walked in tiles once per phase.
+template <class Body, int Width, int Items, class Index, class Args, class Threads>
+__device__ __forceinline__ void looped_row(const Args& args, const split_part& part, std::int64_t row, int split,
+                                           unsigned char* storage, const Threads& threads) {
+  using tiling = tiling<loop_var::r, loop_var::r, Width, Items, Index>;
+  const bool row_ok = row < args.numel;
+  tile<tiling> tile;
+  tile.fixed = static_cast<Index>(row_ok ? row : args.numel - 1);
+  tile.fixed_ok = row_ok;
+  frame<Body, tiling> frame;
+  looped_phases<Body, tiling, row_ways<Body, tiling::size>>(
+      std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, part, tile.fixed,
+      threads.thread() == 0 && row_ok, storage, split, threads);
 }
 
 }  // namespace detail
@@ -242,20 +265,10 @@ __device__ __forceinline__ void looped_phases(std::index_sequence<P...>, Frame& 
 /// block then). Any rnumel that fits Index.
 template <class Body, int Width, int Items, int MaxBlock, class Index, class Args>
 __global__ void __launch_bounds__(MaxBlock) reduction_looped(const Args args, const split_part part) {
-  using tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
-  constexpr int ways = detail::row_ways<Body, tiling::size>;
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
-
   const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.z;
-  const std::int64_t row = block * blockDim.y + threadIdx.y;
-  const bool row_ok = row < args.numel;
-  detail::tile<tiling> tile;
-  tile.fixed = static_cast<Index>(row_ok ? row : args.numel - 1);
-  tile.fixed_ok = row_ok;
-
-  detail::frame<Body, tiling> frame;
-  detail::looped_phases<Body, tiling, ways>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile,
-                                            args, part, tile.fixed, threadIdx.x == 0 && row_ok, storage);
+  detail::looped_row<Body, Width, Items, Index>(args, part, block * blockDim.y + threadIdx.y,
+                                                static_cast<int>(blockIdx.y), storage, detail::row_threads<0>{});
 }
 
 }  // namespace sinter::cuda

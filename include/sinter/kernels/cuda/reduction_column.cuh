@@ -85,20 +85,21 @@ __device__ __forceinline__ void collect_column(Accumulators& acc, const split_pa
   }
 }
 
-/// Leaves the states of the block's columns in the workspace; true in the block that comes last, which collects all.
+/// Leaves the states of the block's columns (the `columns`-th such set) in the workspace; true in the block that comes
+/// last, which collects all.
 template <int Width, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ bool last_of_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc,
                                                 const split_part& part, std::int64_t numel, std::int64_t x, bool writer,
-                                                int along) {
+                                                int along, std::int64_t columns, int split) {
   using B = body<S...>;
   __shared__ bool last;
   if (writer) {
-    (publish_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, blockIdx.y), ...);
+    (publish_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, split), ...);
     __threadfence();
   }
   __syncthreads();
   if (threadIdx.x == 0) {
-    const unsigned before = atomicAdd(static_cast<unsigned*>(part.workspace) + blockIdx.x, 1u);
+    const unsigned before = atomicAdd(static_cast<unsigned*>(part.workspace) + columns, 1u);
     last = before + 1 == static_cast<unsigned>(part.splits);
     __threadfence();
   }
@@ -121,19 +122,20 @@ __device__ __forceinline__ void finish_columns(body<S...>, std::index_sequence<I
 /// Phase P; false when another block goes on.
 template <class Body, class Tiling, int P, class Frame, class Args>
 __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Args& args, const split_part& part,
-                                             bool writer, int along, unsigned char* storage) {
+                                             bool writer, int along, unsigned char* storage, std::int64_t columns,
+                                             int split) {
   using numbers = std::make_index_sequence<Body::size>;
   using index = typename Tiling::index;
   constexpr int width = Tiling::width;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   constexpr bool tail = P == body_facts<Body>::num_phases;
-  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || blockIdx.y == 0));
+  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || split == 0));
   if constexpr (!tail) {
     accumulators<Body, width> acc;
     start<P, width>(Body{}, numbers{}, acc);
     std::int64_t first = 0, end = args.rnumel;
     if constexpr (can_split) {
-      first = static_cast<std::int64_t>(blockIdx.y) * part.length;
+      first = split * part.length;
       end = first + part.length < end ? first + part.length : end;
     }
     const index stride = static_cast<index>(column_block / along);
@@ -146,7 +148,8 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
     combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
     if constexpr (can_split) {
       if (part.splits > 1) {
-        if (!last_of_columns<width>(Body{}, numbers{}, acc, part, args.numel, t.fixed, writer, along)) return false;
+        if (!last_of_columns<width>(Body{}, numbers{}, acc, part, args.numel, t.fixed, writer, along, columns, split))
+          return false;
         combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
       }
     }
@@ -156,8 +159,27 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
 }
 template <class Body, class Tiling, class Frame, class Args, std::size_t... P>
 __device__ __forceinline__ void column_phases(std::index_sequence<P...>, Frame& f, tile<Tiling>& t, const Args& args,
-                                              const split_part& part, bool writer, int along, unsigned char* storage) {
-  (column_phase<Body, Tiling, static_cast<int>(P)>(f, t, args, part, writer, along, storage) && ...);
+                                              const split_part& part, bool writer, int along, unsigned char* storage,
+                                              std::int64_t columns, int split) {
+  (column_phase<Body, Tiling, static_cast<int>(P)>(f, t, args, part, writer, along, storage, columns, split) && ...);
+}
+
+template <class Body, int Width>
+inline constexpr int column_storage = column_block * Width * largest_state<Body>;
+
+/// The `columns`-th set of `along` times Width columns, or part number `split` of them.
+template <class Body, int Width, int Items, class Index, class Args>
+__device__ __forceinline__ void reduce_columns_of(const Args& args, const split_part& part, int along,
+                                                  std::int64_t columns, int split, unsigned char* storage) {
+  using tiling = tiling<loop_var::x, loop_var::r, Width, Items, Index>;
+  const std::int64_t x = (columns * along + static_cast<int>(threadIdx.x) % along) * Width;
+  const bool x_ok = x <= args.numel - Width;
+  tile<tiling> tile;
+  tile.fixed = static_cast<Index>(x_ok ? x : args.numel - Width);
+  tile.fixed_ok = x_ok;
+  frame<Body, tiling> frame;
+  column_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, part,
+                              x_ok && static_cast<int>(threadIdx.x) < along, along, storage, columns, split);
 }
 
 }  // namespace detail
@@ -166,19 +188,8 @@ __device__ __forceinline__ void column_phases(std::index_sequence<P...>, Frame& 
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block)
     reduction_column(const Args args, const split_part part, const int along) {
-  using tiling = detail::tiling<loop_var::x, loop_var::r, Width, Items, Index>;
-  alignas(16) __shared__ unsigned char storage[detail::column_block * Width * detail::largest_state<Body>];
-
-  const std::int64_t x =
-      (static_cast<std::int64_t>(blockIdx.x) * along + static_cast<int>(threadIdx.x) % along) * Width;
-  const bool x_ok = x <= args.numel - Width;
-  detail::tile<tiling> tile;
-  tile.fixed = static_cast<Index>(x_ok ? x : args.numel - Width);
-  tile.fixed_ok = x_ok;
-
-  detail::frame<Body, tiling> frame;
-  detail::column_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
-                                      part, x_ok && static_cast<int>(threadIdx.x) < along, along, storage);
+  alignas(16) __shared__ unsigned char storage[detail::column_storage<Body, Width>];
+  detail::reduce_columns_of<Body, Width, Items, Index>(args, part, along, blockIdx.x, static_cast<int>(blockIdx.y), storage);
 }
 
 }  // namespace sinter::cuda

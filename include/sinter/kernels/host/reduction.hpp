@@ -127,29 +127,56 @@ void run_phases(Evaluator& e, const Args& args, std::int64_t x, int rows, int th
   }
 }
 
-/// Calls body(evaluator, x, rows, threads) for all rows, a row (V == r) or a block of them (V == x) at a time, on at
-/// most `threads` threads. Where there are fewer of them than threads, body is told to share each one between threads.
+/// A row (V == r) or a block of them (V == x): what one piece of work is made of.
+template <class Evaluator>
+inline constexpr std::int64_t unit_rows = Evaluator::lane_variable == loop_var::r ? 1 : Evaluator::lanes;
+template <class Evaluator, class Args>
+std::int64_t num_units(const Args& args) {
+  return args.numel <= 0 ? 0 : (args.numel - 1) / unit_rows<Evaluator> + 1;
+}
+/// So many units are worth handing out.
+template <class Evaluator, class Args>
+std::int64_t units_per_piece(const Args& args) {
+  const std::int64_t elements = (args.rnumel < 1 ? 1 : args.rnumel) * unit_rows<Evaluator>;
+  return elements < piece_elements ? piece_elements / elements : 1;
+}
+/// Calls f(evaluator, x, rows, share) for the units in [first, last).
+template <class Evaluator, class Args, class F>
+void for_units(const Args& args, std::int64_t first, std::int64_t last, int share, F f) {
+  Evaluator e(args);
+  for (std::int64_t u = first; u < last; ++u) {
+    const std::int64_t x = u * unit_rows<Evaluator>, left = args.numel - x;
+    f(e, x, static_cast<int>(left < unit_rows<Evaluator> ? left : unit_rows<Evaluator>), share);
+  }
+}
+
+/// Calls f(evaluator, x, rows, threads) for all rows on at most `threads` threads. Where there are fewer units than
+/// threads, f is told to share each one between threads.
 template <class Evaluator, class Args, class F>
 void for_rows(const Args& args, int threads, F f) {
-  constexpr std::int64_t unit = Evaluator::lane_variable == loop_var::r ? 1 : Evaluator::lanes;
-  if (args.numel <= 0) return;
   if (threads <= 0) threads = default_threads();
-  const std::int64_t units = (args.numel - 1) / unit + 1;
-  const auto run = [&](std::int64_t first, std::int64_t last, int share) {
-    Evaluator e(args);
-    for (std::int64_t u = first; u < last; ++u) {
-      const std::int64_t x = u * unit, rows = args.numel - x < unit ? args.numel - x : unit;
-      f(e, x, static_cast<int>(rows), share);
-    }
-  };
-  if (units < threads) return run(0, units, threads);
-  const std::int64_t row_elements = (args.rnumel < 1 ? 1 : args.rnumel) * unit;
-  const std::int64_t grain = row_elements < piece_elements ? piece_elements / row_elements : 1;
-  parallel_for(0, units, grain, threads, [&](std::int64_t first, std::int64_t last) { run(first, last, 1); });
+  const std::int64_t units = num_units<Evaluator>(args);
+  if (units < threads) return for_units<Evaluator>(args, 0, units, threads, f);
+  parallel_for(0, units, units_per_piece<Evaluator>(args), threads, [&](std::int64_t first, std::int64_t last) {
+    for_units<Evaluator>(args, first, last, 1, f);
+  });
 }
 
 template <orientation O>
 inline constexpr loop_var lane_variable_of = O == orientation::row ? loop_var::r : loop_var::x;
+
+/// All phases of the rows at x, where `e` sits.
+template <class Body, orientation O, class Args>
+struct whole_rows {
+  using evaluator = detail::evaluator<Body, lane_variable_of<O>, Args>;
+  const Args& args;
+  void operator()(evaluator& e, std::int64_t x, int rows, int share) const {
+    constexpr int phases = body_facts<Body>::num_phases;
+    run_phases<phases>(e, args, x, rows, share);
+    e.seat(x, 0, O == orientation::row ? 1 : rows);
+    e.template rows<phases>();
+  }
+};
 
 }  // namespace detail
 
@@ -157,13 +184,8 @@ inline constexpr loop_var lane_variable_of = O == orientation::row ? loop_var::r
 /// body is correct in both. An empty row gives the reductions' identities.
 template <class Body, orientation O, class Args>
 void reduction(const Args& args, int threads = 0) {
-  using evaluator = detail::evaluator<Body, detail::lane_variable_of<O>, Args>;
-  detail::for_rows<evaluator>(args, threads, [&args](evaluator& e, std::int64_t x, int rows, int share) {
-    constexpr int phases = body_facts<Body>::num_phases;
-    detail::run_phases<phases>(e, args, x, rows, share);
-    e.seat(x, 0, O == orientation::row ? 1 : rows);
-    e.template rows<phases>();
-  });
+  using rows = detail::whole_rows<Body, O, Args>;
+  detail::for_rows<typename rows::evaluator>(args, threads, rows{args});
 }
 
 }  // namespace sinter::cpu

@@ -1,0 +1,29 @@
+// What one launch of several independent loops consists of: a tag for each of its parts.
+// How they share the launch is the host's and the CUDA kernels' matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/split.hpp"
+
+namespace sinter {
+
+/// A pointwise body over Numel elements; an extent of -1 is known at the call only.
+template <class Body, long Numel = -1>
+struct pointwise_loop {
+  static constexpr bool can_split = false;
+  static constexpr std::int64_t workspace_bytes(std::int64_t, std::int64_t) { return 0; }
+};
+
+/// A body with reductions over Rnumel elements for each of Numel.
+template <class Body, orientation O, long Rnumel = -1, long Numel = -1>
+struct reduction_loop {
+  static constexpr bool can_split = detail::split_facts<Body>::can_split;
+  /// 16-byte aligned, like the memory it asks for.
+  static constexpr std::int64_t workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
+    return detail::round_up(reduction_workspace_bytes<Body, O>(numel, rnumel), 16);
+  }
+};
+
+}  // namespace sinter
