@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include "sinter/kernels/cuda/combo_launch.cuh"
 #include "sinter/kernels/cuda/error.cuh"
 #include "sinter/kernels/cuda/foreign.cuh"
 #include "sinter/kernels/cuda/matmul_launch.cuh"
@@ -76,17 +77,23 @@ constexpr bool is_foreign() {
          layout_of(k, 1, k.columns).is_blas(k.columns, k.inner) && is_floating(k.code[k.sections[2].first + 1].type);
 }
 
+/// A kernel of several parts.
+template <class Program, int Index, int... Part>
+void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, std::integer_sequence<int, Part...>) {
+  cuda::combo<decltype(loop_of<typename Program::template kernel<Index, Part>>())...>(
+      scratch, stream, Program::template name<Index>.text, c.template kernel_arguments<Index, Part>()...);
+}
 template <class Program, int Index>
-void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream) {
+void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, std::integer_sequence<int, 0>) {
   using kernel = typename Program::template kernel<Index>;
   using parts = kernel_bodies<kernel>;
   constexpr kernel_kind kind = kernel::planned.kind;
-  constexpr auto fixed = [](number n) { return is_static(n) ? n : -1; };
   const char* name = Program::template name<Index>.text;
   if constexpr (kind == kernel_kind::pointwise) {
-    cuda::pointwise<typename parts::main, fixed(kernel::value.space.numel)>(c.template kernel_arguments<Index>(), stream, name);
+    cuda::pointwise<typename parts::main, fixed_or_unknown(kernel::value.space.numel)>(c.template kernel_arguments<Index>(), stream, name);
   } else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction) {
-    cuda::reduction<typename parts::main, kernel::planned.walk, fixed(kernel::value.space.rnumel), fixed(kernel::value.space.numel)>(
+    cuda::reduction<typename parts::main, kernel::planned.walk, fixed_or_unknown(kernel::value.space.rnumel),
+                    fixed_or_unknown(kernel::value.space.numel)>(
         c.template kernel_arguments<Index>(), scratch, stream, name);
   } else if constexpr (is_foreign<kernel>()) {
     run_foreign<Program, Index>(c, stream, name);
@@ -111,7 +118,9 @@ struct runner<cuda_executor> {
     if (own) cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), e.stream), "cudaMallocAsync", "fuse");
     c.workspace = static_cast<char*>(memory);
     try {
-      (launch_kernel<Program, Index>(c, c.workspace + c.intermediate_bytes, e.stream), ...);
+      (launch_kernel<Program, Index>(c, c.workspace + c.intermediate_bytes, e.stream,
+                                     std::make_integer_sequence<int, Program::template num_parts<Index>>{}),
+       ...);
     } catch (...) {
       if (own) (void)cudaFreeAsync(memory, e.stream);
       throw;

@@ -16,6 +16,21 @@ namespace detail {
 
 inline constexpr int column_block = 256;
 
+/// Columns that one thread takes: as wide as accesses allow, as long as a block's states fit its shared memory.
+template <class Body>
+constexpr int column_width(long static_numel) {
+  int width = access_facts<Body>::vector_width(loop_var::x, static_numel);
+  while (width > 1 && width * column_block * largest_state < Body >> 32768) width /= 2;
+  return width;
+}
+
+/// Rows that one thread loads at a time.
+template <class Body, int Width>
+inline constexpr int column_items = [] {
+  constexpr int loads = phase_facts<Body>::loads(loop_var::x, Width);
+  return Width == 1 ? (loads > 2 ? 4 : 8) : loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
+}();
+
 /// The states of a block's columns: [lane of the vector][thread].
 template <class State>
 struct column_states {

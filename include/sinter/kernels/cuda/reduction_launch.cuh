@@ -49,8 +49,7 @@ void launch_looped(body<S...>, const Args& args, std::int64_t splits, void* work
 template <int Width, class Index, class... S, class Args>
 void launch_column(body<S...>, const Args& args, std::int64_t splits, void* workspace, cudaStream_t stream,
                    const char* name) {
-  constexpr int loads = phase_facts<body<S...>>::loads(loop_var::x, Width);
-  constexpr int items = Width == 1 ? (loads > 2 ? 4 : 8) : loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
+  constexpr int items = column_items<body<S...>, Width>;
   const std::int64_t groups = args.numel / Width;
   const int along = threads_for(groups < 32 ? groups : 32);
   const std::int64_t tiles = (groups + along - 1) / along;
@@ -58,14 +57,6 @@ void launch_column(body<S...>, const Args& args, std::int64_t splits, void* work
   launch(&reduction_column<body<S...>, Width, items, Index, Args>,
          dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(splits)), dim3(column_block), stream, name, args,
          part, along);
-}
-
-/// Columns that one thread takes: as wide as accesses allow, as long as a block's states fit its shared memory.
-template <class Body>
-constexpr int column_width(long static_numel) {
-  int width = access_facts<Body>::vector_width(loop_var::x, static_numel);
-  while (width > 1 && width * column_block * largest_state < Body >> 32768) width /= 2;
-  return width;
 }
 
 template <class Body, long StaticRnumel, class Args>

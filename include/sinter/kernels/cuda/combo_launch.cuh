@@ -1,0 +1,194 @@
+// Launches several loops as one kernel: each part's variant, its share of the blocks, and which parts are of one type.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "sinter/kernels/combo.hpp"
+#include "sinter/kernels/cuda/combo.cuh"
+#include "sinter/kernels/cuda/reduction_launch.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+/// Scratch memory, handed out from the front.
+struct scratch_space {
+  unsigned char* at;
+  cudaStream_t stream;
+  const char* name;  // the kernel's, for errors
+};
+
+/// A loop's device code, and how it runs for given arguments: place returns the number of its blocks.
+template <class Loop>
+struct combo_loop;
+
+template <class Body, long Numel>
+struct combo_loop<pointwise_loop<Body, Numel>> {
+  static constexpr int width = access_facts<Body>::vector_width(loop_var::x, Numel);
+  using part = combo_pointwise<Body, width, (Numel < 0 || Numel >= narrow_limit)>;
+
+  template <class Args>
+  static std::int64_t place(const Args& args, scratch_space&, combo_place& at) {
+    const bool is_short = args.numel < narrow_limit;
+    const bool wide = width > 1 && is_short && access_facts<Body>::template fits<width, loop_var::x>(args);
+    at.variant = wide ? combo_variant::wide : is_short ? combo_variant::narrow : combo_variant::narrow_long;
+    const std::int64_t elements = wide ? part::template elements<width> : part::template elements<1>;
+    return args.numel <= 0 ? 0 : (args.numel + elements - 1) / elements;
+  }
+};
+
+constexpr int power_of_two(int n, int most) {
+  int p = 1;
+  while (p < n && p < most) p *= 2;
+  return p;
+}
+
+template <class Loop, class Args>
+split_part split_of(const Args& args, std::int64_t splits, std::int64_t granule, std::int64_t counters,
+                    scratch_space& scratch) {
+  const split_part part = make_part(args.rnumel, splits, granule, scratch.at, counters, scratch.stream, scratch.name);
+  scratch.at += Loop::workspace_bytes(args.numel, args.rnumel);
+  return part;
+}
+
+template <class Body, long Rnumel, long Numel>
+struct combo_loop<reduction_loop<Body, orientation::row, Rnumel, Numel>> {
+  using loop = reduction_loop<Body, orientation::row, Rnumel, Numel>;
+  static constexpr int width = access_facts<Body>::vector_width(loop_var::r, Rnumel);
+  static constexpr int kept = phase_facts<Body>::kept_words;
+  static constexpr row_shape looped = choose_row(narrow_limit, width, kept, loop::can_split);
+  static constexpr row_shape held = choose_row(Rnumel < 0 ? narrow_limit : Rnumel, width, kept, loop::can_split);
+  static constexpr bool persistent = held.persistent && held.threads <= combo_block;
+  static constexpr int along = persistent ? power_of_two(held.threads, combo_block) : 0;
+  static constexpr int items = persistent ? held.items : looped.items;
+  using part = combo_rows<Body, width, items, along, static_cast<long>(along) * items * width == Rnumel>;
+
+  template <class Args>
+  static std::int64_t place(const Args& args, scratch_space& scratch, combo_place& at) {
+    if (args.numel <= 0) return 0;
+    const bool wide = args.numel < narrow_limit && args.rnumel < narrow_limit &&
+                      access_facts<Body>::template fits<width, loop_var::r>(args);
+    const std::int64_t splits = loop::can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
+    at.variant = wide ? combo_variant::wide : combo_variant::narrow_long;
+    at.part = split_of<loop>(args, splits, 256, args.numel, scratch);
+    const row_shape shape = wide ? loop_shape(args.rnumel, width, items, combo_block)
+                                 : loop_shape(args.rnumel, 1, part::narrow_items, combo_block);
+    at.along = wide && persistent ? along : splits > 1 ? combo_block : power_of_two(shape.threads, combo_block);
+    const int rows = combo_block / at.along;
+    return (args.numel + rows - 1) / rows * splits;
+  }
+};
+
+template <class Body, long Rnumel, long Numel>
+struct combo_loop<reduction_loop<Body, orientation::column, Rnumel, Numel>> {
+  using loop = reduction_loop<Body, orientation::column, Rnumel, Numel>;
+  static constexpr int width = column_width<Body>(Numel);
+  using part = combo_columns<Body, width>;
+
+  template <class Args>
+  static std::int64_t place(const Args& args, scratch_space& scratch, combo_place& at) {
+    if (args.numel <= 0) return 0;
+    const bool wide = args.numel < narrow_limit && args.rnumel < narrow_limit &&
+                      access_facts<Body>::template fits<width, loop_var::x>(args);
+    const std::int64_t splits = loop::can_split ? num_splits(orientation::column, args.numel, args.rnumel) : 1;
+    const std::int64_t groups = args.numel / (wide ? width : 1);
+    at.variant = wide ? combo_variant::wide : combo_variant::narrow_long;
+    at.along = threads_for(groups < 32 ? groups : 32);
+    const std::int64_t tiles = (groups + at.along - 1) / at.along;
+    at.part = split_of<loop>(args, splits, 1, tiles, scratch);
+    return tiles * splits;
+  }
+};
+
+/// A part's type, arguments and number, to find those that are alike.
+template <class Part, class Args>
+struct combo_item {};
+template <class Item>
+inline constexpr char identity_of = 0;
+
+template <int N>
+struct combo_layout {
+  int num_runs = 0;
+  int head[N]{};      // the first part of each run
+  int count[N]{};     // the parts of each run
+  int run[N]{};       // of each part
+  int position[N]{};  // of each part in its run
+};
+template <class... Item>
+constexpr combo_layout<sizeof...(Item)> lay_out_runs() {
+  constexpr int n = sizeof...(Item);
+  const char* const identities[] = {&identity_of<Item>...};
+  combo_layout<n> l{};
+  for (int i = 0; i < n; ++i) {
+    int r = 0;
+    while (r < l.num_runs && identities[l.head[r]] != identities[i]) ++r;
+    if (r == l.num_runs) l.head[l.num_runs++] = i;
+    l.run[i] = r;
+    l.position[i] = l.count[r]++;
+  }
+  return l;
+}
+
+template <int I, class Item>
+struct numbered_item {};
+template <class Numbers, class... Item>
+struct item_list;
+template <std::size_t... I, class... Item>
+struct item_list<std::index_sequence<I...>, Item...> : numbered_item<static_cast<int>(I), Item>... {};
+template <int Count, int I, class Part, class Args>
+combo_run<Part, Args, Count> run_type(const numbered_item<I, combo_item<Part, Args>>&);
+
+template <class... Run>
+void launch_combo(const combo_arguments<Run...>& all, std::int64_t blocks, cudaStream_t stream, const char* name) {
+  constexpr std::int64_t most = 0x7fffffff;
+  const std::int64_t y = (blocks + most - 1) / most;
+  launch(&sinter::cuda::combo_loops<Run...>, dim3(static_cast<unsigned>((blocks + y - 1) / y), static_cast<unsigned>(y)),
+         dim3(combo_block), stream, name, all);
+}
+
+template <class... Item>
+struct combo_launcher {
+  static constexpr combo_layout<sizeof...(Item)> layout = lay_out_runs<Item...>();
+  using items = item_list<std::make_index_sequence<sizeof...(Item)>, Item...>;
+  template <std::size_t R>
+  using run = decltype(run_type<layout.count[R], layout.head[R]>(items{}));
+
+  template <std::size_t... R>
+  static combo_arguments<run<R>...> make(std::index_sequence<R...>);
+  using arguments = decltype(make(std::make_index_sequence<static_cast<std::size_t>(layout.num_runs)>{}));
+
+  template <int I, class Loop, class Args>
+  static void place(arguments& all, std::int64_t* blocks, const Args& args, scratch_space& scratch) {
+    constexpr int r = layout.run[I], position = layout.position[I];
+    auto& mine = static_cast<run<static_cast<std::size_t>(r)>&>(all);
+    mine.args[position] = args;
+    int before = position;
+    for (int k = 0; k < r; ++k) before += layout.count[k];
+    blocks[before] = combo_loop<Loop>::place(args, scratch, mine.at[position]);
+  }
+};
+
+template <class... Loop, std::size_t... I, class... Args>
+void place_and_launch(std::index_sequence<I...>, scratch_space scratch, const Args&... args) {
+  using launcher = combo_launcher<combo_item<typename combo_loop<Loop>::part, Args>...>;
+  typename launcher::arguments all{};
+  std::int64_t blocks[sizeof...(Loop)]{}, total = 0;
+  (launcher::template place<static_cast<int>(I), Loop>(all, blocks, args, scratch), ...);
+  for (std::size_t i = 0; i < sizeof...(Loop); ++i) all.first[i] = total, total += blocks[i];
+  all.first[sizeof...(Loop)] = total;
+  if (total > 0) launch_combo(all, total, scratch.stream, scratch.name);
+}
+
+}  // namespace detail
+
+/// Runs each loop over its arguments, in one launch. `workspace`: the sum of Loop::workspace_bytes, 16-byte aligned, of
+/// any content (null if 0); the counters of split reductions are cleared here, in the stream. `name` is the kernel's.
+template <class... Loop, class... Args>
+void combo(void* workspace, cudaStream_t stream, const char* name, const Args&... args) {
+  detail::place_and_launch<Loop...>(std::index_sequence_for<Loop...>{},
+                                    {static_cast<unsigned char*>(workspace), stream, name}, args...);
+}
+
+}  // namespace sinter::cuda
