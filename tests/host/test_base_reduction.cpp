@@ -105,3 +105,33 @@ TEST_CASE("m2 does not cancel and does not care how it is cut") {
   CHECK(fold<ops::m2, double>({1, 2, 3, 4}, 3) == doctest::Approx(5.0));
   CHECK(std::isnan(fold<ops::m2, float>({1, a_nan}, 2)));
 }
+
+// Arrays fold to what their elements do one by one.
+template <class Op, class T, int N>
+void check_array(const T (&values)[N], const bool (&in)[N]) {
+  auto expected = Op::template init<T>();
+  for (int i = 0; i < N; ++i)
+    if (in[i]) Op::template step<T>(expected, values[i], i);
+  const auto found = Op::template finish<T>(Op::template of<T>(values, in));
+  const auto wanted = Op::template finish<T>(expected);
+  INFO("found " << found << ", one by one " << wanted);
+  CHECK((std::isnan(wanted) ? std::isnan(found) : found == doctest::Approx(wanted).epsilon(1e-5)));
+  // In the company of other states too.
+  auto one = Op::template init<T>();
+  Op::template step<T>(one, T(2), 0);
+  const auto joined = Op::template finish<T>(Op::template combine<T>(one, Op::template of<T>(values, in)));
+  const auto both = Op::template finish<T>(Op::template combine<T>(one, expected));
+  CHECK((std::isnan(both) ? std::isnan(joined) : joined == doctest::Approx(both).epsilon(1e-5)));
+}
+
+TEST_CASE("arrays fold to what their elements do one by one") {
+  const bool all[] = {true, true, true, true}, none[] = {false, false, false, false}, some[] = {true, true, false, false};
+  const float rows[][4] = {{1, 2, 3, 4},      {-5, 700, 3, 3},      {10000.25f, 10000.5f, 10000, 10001}, {-inf, -inf, -inf, -inf},
+                           {-inf, 1, 2, -inf}, {1, inf, 3, 4},       {1, a_nan, 3, 4},                    {1, 2, a_nan, inf},
+                           {0, 0, 0, 0},       {-inf, -inf, 5, a_nan}};
+  for (const auto& row : rows)
+    for (const auto* in : {&all, &none, &some}) {
+      check_array<ops::m2>(row, *in);
+      check_array<ops::sumexp>(row, *in);
+    }
+}

@@ -67,8 +67,8 @@ static_assert(si::fuse<with<&options::unroll_reductions_threshold, 7>, Short>(to
 // Long ones are looped.
 static_assert(si::fuse<with<&options::persistent_reduction_limit, 63>, X>(total).kernel(0).kind ==
               si::kernel_kind::reduction);
-static_assert(si::fuse<si::tensor<float, 4, 8192>>(total).kernel(0).kind == si::kernel_kind::persistent_reduction);
-static_assert(si::fuse<si::tensor<float, 4, 8193>>(total).kernel(0).kind == si::kernel_kind::reduction);
+static_assert(si::fuse<si::tensor<float, 4, 16384>>(total).kernel(0).kind == si::kernel_kind::persistent_reduction);
+static_assert(si::fuse<si::tensor<float, 4, 16385>>(total).kernel(0).kind == si::kernel_kind::reduction);
 static_assert(si::fuse<si::tensor<float, 4, si::dyn>>(total).kernel(0).kind == si::kernel_kind::reduction);
 
 // Matmul templates.

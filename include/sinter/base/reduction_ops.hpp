@@ -1,5 +1,6 @@
 // The folds behind the reduction ops: identity, step, combination, result. A fold may be cut anywhere and its parts
-// combined in any order, which is what lets kernels split rows over lanes, warps and blocks.
+// combined in any order, which is what lets kernels split rows over lanes, warps and blocks. Where many values at hand
+// cost less than as many steps, `of` folds an array: those of its elements that are `in`.
 // How a row is split is the kernels' matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
@@ -209,10 +210,28 @@ struct m2 {
     s.mean += d / static_cast<T>(s.count);
     s.m2 += d * (value - s.mean);
   }
+  /// Two passes over values in registers: no division per value.
+  template <class T, int N>
+  SINTER_HOST_DEVICE static constexpr state<T> of(const T (&values)[N], const bool (&in)[N]) {
+    int count = 0;
+    T sum = T(0), m2 = T(0);
+    SINTER_UNROLL_ON_DEVICE
+    for (int i = 0; i < N; ++i) {
+      count += in[i];
+      sum += in[i] ? values[i] : T(0);
+    }
+    const T mean = sum / static_cast<T>(count == 0 ? 1 : count);
+    SINTER_UNROLL_ON_DEVICE
+    for (int i = 0; i < N; ++i) {
+      const T d = in[i] ? values[i] - mean : T(0);
+      m2 += d * d;
+    }
+    return {mean, m2, count};
+  }
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
     const std::int64_t count = a.count + b.count;
-    const T share = static_cast<T>(b.count) / static_cast<T>(count == 0 ? 1 : count);
+    const T share = math::detail::soft_div(static_cast<T>(b.count), static_cast<T>(count == 0 ? 1 : count));
     const T d = b.mean - a.mean;
     return {a.mean + d * share, a.m2 + b.m2 + d * d * static_cast<T>(a.count) * share, count};
   }
@@ -243,6 +262,19 @@ struct sumexp {
   template <class T>
   SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
     s = combine<T>(s, state<T>{value, T(1)});
+  }
+  /// One exponential per value.
+  template <class T, int N>
+  SINTER_HOST_DEVICE static constexpr state<T> of(const T (&values)[N], const bool (&in)[N]) {
+    state<T> s = init<T>();
+    SINTER_UNROLL_ON_DEVICE
+    for (int i = 0; i < N; ++i) s.greatest = math::maximum(s.greatest, in[i] ? values[i] : minus_infinity<T>());
+    SINTER_UNROLL_ON_DEVICE
+    for (int i = 0; i < N; ++i) {
+      const T term = math::select(values[i] == s.greatest, T(1), math::exp(values[i] - s.greatest));
+      s.sum += in[i] ? term : T(0);
+    }
+    return s;
   }
   /// As the two passes have it: a row whose greatest value is infinite is NaN.
   template <class T>

@@ -36,7 +36,7 @@ struct options {
   int max_combo_arguments = 250;       ///< buffers of a shared launch
 
   // ---- kernels
-  int persistent_reduction_limit = 8192;  ///< rnumel up to which a row stays on chip: 1024 threads hold 8 values each
+  int persistent_reduction_limit = 16384;  ///< rnumel up to which a row stays on chip: 1024 threads hold 16 values each
 
   friend constexpr bool operator==(const options&, const options&) = default;
 };

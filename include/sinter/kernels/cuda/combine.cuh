@@ -77,6 +77,12 @@ struct reduction_of<reduce<Op, T, Result, A>> {
   using state = typename Op::template state<value>;
   static __device__ __forceinline__ state init() { return Op::template init<value>(); }
   static __device__ __forceinline__ void step(state& s, value v, std::int64_t r) { Op::template step<value>(s, v, r); }
+  /// Whether a whole tile folds at once, for less than a step per value.
+  static constexpr bool folds_arrays = requires(const value (&v)[2], const bool (&in)[2]) { Op::template of<value>(v, in); };
+  template <int N>
+  static __device__ __forceinline__ state of(const value (&v)[N], const bool (&in)[N]) {
+    return Op::template of<value>(v, in);
+  }
   static __device__ __forceinline__ state combine(state a, state b) { return Op::template combine<value>(a, b); }
   static __device__ __forceinline__ result finish(state s) {
     return static_cast<result>(Op::template finish<value>(s));
@@ -152,20 +158,32 @@ __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Acc
   (start_one<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Ways>(acc), ...);
 }
 
-/// One tile's element values into the states: lane l into state l % Ways.
+/// One tile's element values into the states: lane l into state l % Ways, or, where arrays fold for less, all into one.
 template <bool Wanted, int I, class S, int Ways, class Accumulators, class Frame>
 __device__ __forceinline__ void step_one(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t) {
   if constexpr (Wanted) {
     using tiling = typename Frame::tiling;
     using fold = reduction_of<S>;
+    auto& states = lanes_of<I>(acc);
+    if constexpr (fold::folds_arrays && tiling::vector == loop_var::r && tiling::item == loop_var::r) {
+      typename fold::value v[tiling::size];
+      bool in[tiling::size];
 #pragma unroll
-    for (int u = 0; u < tiling::items; ++u) {
-      if (!t.ok[u]) continue;
+      for (int lane = 0; lane < tiling::size; ++lane) {
+        v[lane] = lane_of<fold::operand>(f, lane);
+        in[lane] = t.ok[lane / tiling::width];
+      }
+      states[0] = fold::combine(states[0], fold::of(v, in));
+    } else {
 #pragma unroll
-      for (int j = 0; j < tiling::width; ++j) {
-        const int lane = u * tiling::width + j;
-        const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
-        fold::step(lanes_of<I>(acc)[lane % Ways], lane_of<fold::operand>(f, lane), r);
+      for (int u = 0; u < tiling::items; ++u) {
+        if (!t.ok[u]) continue;
+#pragma unroll
+        for (int j = 0; j < tiling::width; ++j) {
+          const int lane = u * tiling::width + j;
+          const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
+          fold::step(states[lane % Ways], lane_of<fold::operand>(f, lane), r);
+        }
       }
     }
   }
