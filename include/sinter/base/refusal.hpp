@@ -23,7 +23,13 @@ enum class refusal : unsigned char {
   templates_differ,       // ours: dual matmul
   epilogue_off,
   epilogue_not_pointwise,
+  before_mix_order,
+  mix_order_both_parts,
   no_shared_data,
+  mix_order_off,
+  mix_order_strided,
+  mix_order_extents,
+  mix_order_columns,
   too_many_nodes,
   peak_memory,
   index_mismatch,
@@ -74,8 +80,20 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("epilogue fusion is switched off; set options.epilogue_fusion");
     case refusal::epilogue_not_pointwise:
       return say("a reduction cannot be the epilogue of a matmul");
+    case refusal::before_mix_order:
+      return say("nothing is fused before a kernel that reduces both rows and columns");
+    case refusal::mix_order_both_parts:
+      return say("it waits for both parts of a kernel that reduces rows and columns, or one part waits for it");
     case refusal::no_shared_data:
       return say("they share no data; with options.aggressive_fusion pointwise kernels of equal extents need not");
+    case refusal::mix_order_off:
+      return say("one reduces rows, the other columns; options.mix_order_reduction makes them one kernel");
+    case refusal::mix_order_strided:
+      return say("rows and columns share a kernel only where the row side reads along memory");
+    case refusal::mix_order_extents:
+      return say("too small or too wide to reduce rows and columns in one kernel; see options.mix_order_min_elements");
+    case refusal::mix_order_columns:
+      return say("beside the rows, columns are summed or multiplied only, in one pass over the rows");
     case refusal::too_many_nodes:
       return say("one kernel would hold more nodes than options.max_fusion_size");
     case refusal::peak_memory:

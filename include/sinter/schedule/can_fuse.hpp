@@ -4,17 +4,9 @@
 #pragma once
 
 #include "sinter/base/refusal.hpp"
-#include "sinter/schedule/groups.hpp"
+#include "sinter/schedule/mix_order.hpp"
 
 namespace sinter::detail {
-
-/// A dependency's access in the loop of a group it joins. `failed`: the node's loop cannot be split that way.
-template <int Capacity>
-constexpr access_form access_in(const dependency& d, const scheduler_node& n, const loop_space& space, node_list<Capacity>& list) {
-  const access_form& own = list.accesses[d.own];
-  if (n.space == space || n.space.rnumel != 1 || n.space.numel == space.numel) return own;
-  return split_form(own, space.rnumel, list.numbers);
-}
 
 /// True when every read of `buffer` by `reader` is at the index at which `writer` writes it.
 template <class State>
@@ -190,9 +182,18 @@ constexpr refusal can_fuse_templates(State& s, int a, int b) {
              : refusal::templates_differ;
 }
 
-/// May group a (placed first) and group b become one kernel?
+/// a is a mix-order reduction: may b join one of its parts?
 template <class State>
-constexpr refusal can_fuse(State& s, int a, int b) {
+constexpr refusal can_fuse_into_parts(State& s, int a, int b) {
+  refusal reason{};
+  part_to_join(s, a, b, reason);
+  if (reason != refusal::none) return reason;
+  return s.would_make_cycle(a, b) ? refusal::would_make_cycle : refusal::none;
+}
+
+/// May group a (placed first) and group b become one kernel? `may_mix`: also as rows and columns, each in its own loop.
+template <class State>
+constexpr refusal can_fuse(State& s, int a, int b, bool may_mix) {
   const auto& first = s.groups[a];
   const auto& second = s.groups[b];
   const options& o = *s.o;
@@ -201,6 +202,8 @@ constexpr refusal can_fuse(State& s, int a, int b) {
   if (first.has_template && !o.matmul_template) return refusal::producer_is_foreign;
   if (second.has_template && !o.matmul_template) return refusal::consumer_is_foreign;
   if (first.ancestors.intersects(second.members)) return refusal::wrong_direction;
+  if (first.how == joint::mix_order) return can_fuse_into_parts(s, a, b);
+  if (second.how == joint::mix_order) return refusal::before_mix_order;
   const bool vertical = second.ancestors.intersects(first.members);
   if (first.has_template && second.has_template) return vertical ? refusal::templates_differ : can_fuse_templates(s, a, b);
   if (second.has_template) {
@@ -211,10 +214,14 @@ constexpr refusal can_fuse(State& s, int a, int b) {
     if (!o.epilogue_fusion) return refusal::epilogue_off;
     if (second.has_reduction) return refusal::epilogue_not_pointwise;
   }
-  const std::int64_t shared = s.shared_bytes(a, b);
-  if (shared == 0 && !vertical && (!o.aggressive_fusion || first.has_reduction || second.has_reduction)) return refusal::no_shared_data;
+  const bool exchanged = may_mix && !vertical && exchange_loops(s, a, b);
+  const refusal mixed = exchanged ? can_mix_order(s, a, b) : refusal::no_shared_data;
+  const bool mixes = mixed == refusal::none;
+  const std::int64_t shared = mixes ? mix_order_elements(s, a) : s.shared_bytes(a, b);
+  if (shared == 0 && !vertical && (!o.aggressive_fusion || first.has_reduction || second.has_reduction)) return mixed;
   if (first.size + second.size > o.max_fusion_size) return refusal::too_many_nodes;
   if (increases_peak_memory(s, a, b, shared)) return refusal::peak_memory;
+  if (mixes) return s.would_make_cycle(a, b) ? refusal::would_make_cycle : refusal::none;
   loop_space space{};
   if (vertical) {
     const refusal loops = common_space(s, a, b, space);

@@ -40,7 +40,8 @@ struct candidate {
 /// Could reordering help? Only a pointwise group can follow a reduction's loops.
 template <class State>
 constexpr bool may_reorder_loops(const State& s, int a, int b) {
-  return s.groups[a].has_reduction != s.groups[b].has_reduction && !s.groups[a].has_template && !s.groups[b].has_template;
+  return s.groups[a].has_reduction != s.groups[b].has_reduction && !s.groups[a].has_template && !s.groups[b].has_template &&
+         !s.is_joint(a) && !s.is_joint(b);
 }
 
 /// Gives a pointwise node the loops of a reduction over `axes` of an equal shape (kept dimensions outside).
@@ -166,10 +167,11 @@ constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, int round, bool ma
     if (verdict == refusal::none && s.would_make_cycle(a, b)) verdict = refusal::would_make_cycle;
     note(verdict == refusal::none ? log_event::fused : log_event::invalidated, c.a, c.b, verdict, c.key);
     if (verdict != refusal::none) continue;
+    ++fused;
+    if (fuse_mix_order(s, a, b)) continue;
     loop_space space = s.groups[a].has_template ? s.groups[a].space : s.groups[b].space;
     if (!s.groups[a].has_template && !s.groups[b].has_template) common_space(s, a, b, space);
     s.fuse(a, b, space);
-    ++fused;
   }
   return fused;
 }

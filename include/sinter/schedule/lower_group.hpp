@@ -105,6 +105,10 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
   const int a = s.part(p.kernels[index].group, part);
   lowered_kernel<> k{};
   k.space = s.groups[a].space;
+  if (part > 0 && s.groups[p.kernels[index].group].how == joint::mix_order) {  // both parts have one set of arguments
+    const lowered_kernel<> rows = lower_group(p, index, 0);
+    k.buffers = rows.buffers, k.scalars = rows.scalars, k.sizes = rows.sizes;
+  }
   auto numbers = s.list.numbers;
   using list = lowering<graph<Capacity>, decltype(numbers)>;
   const auto start = [&](number rnumel) {

@@ -16,6 +16,7 @@ struct options {
   bool online_softmax = true;          ///< maximum and sum of exponentials of a long row in one pass
   bool aggressive_fusion = false;      ///< also pair nodes of equal extents that share no data
   bool combo_kernels = false;          ///< independent kernels that are left share a launch
+  bool mix_order_reduction = true;     ///< rows and columns of one tensor reduced in one kernel that reads it once
   bool precise_casts = false;          ///< round intermediates where eager execution would store them
 
   // ---- thresholds; Inductor's defaults (reference: torch._inductor.config)
@@ -31,7 +32,10 @@ struct options {
   int unroll_reductions_threshold = 8; ///< shorter static reductions become pointwise
   int peak_memory_factor = 32;
   int prologue_read_ratio_percent = 110;  ///< a prologue may read at most this much of what it hands over
-
+  int mix_order_min_elements = 5 << 20;   ///< rows and columns share a kernel from so many elements on
+  int mix_order_min_rows = 4096;          ///< and so many rows
+  int mix_order_rows_per_column = 2;      ///< and so many times more rows than columns
+  int mix_order_max_columns = 16384;      ///< up to so many columns
   int max_combo_size = 8;              ///< kernels that share a launch
   int max_combo_arguments = 250;       ///< buffers of a shared launch
 
@@ -45,6 +49,7 @@ struct options {
 inline constexpr options eager = [] {
   options o{};
   o.one_kernel_per_op = true;
+  o.mix_order_reduction = false;
   return o;
 }();
 /// Inductor's default.

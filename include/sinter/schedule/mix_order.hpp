@@ -1,0 +1,201 @@
+// Mix-order reductions: a reduction of the rows and one of the columns of one tensor as one kernel of two parts, which
+// reads the tensor once. Decides which pairs may, which side takes the rows, and what may join such a kernel later.
+// The gates that all pairs pass are can_fuse's matter, how both walk together the kernels' (kernels/*/mix_order).
+// Reference: Inductor's MixOrderReduction and FusedMixOrderReductions.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/base/refusal.hpp"
+#include "sinter/schedule/groups.hpp"
+
+namespace sinter::detail {
+
+/// A dependency's access in the loop of a group it joins. `failed`: the node's loop cannot be split that way.
+template <int Capacity>
+constexpr access_form access_in(const dependency& d, const scheduler_node& n, const loop_space& space, node_list<Capacity>& list) {
+  const access_form& own = list.accesses[d.own];
+  if (n.space == space || n.space.rnumel != 1 || n.space.numel == space.numel) return own;
+  return split_form(own, space.rnumel, list.numbers);
+}
+
+/// Do both reduce, one what the other keeps? Of fusible pairs only those of a mix-order reduction.
+template <class State>
+constexpr bool exchange_loops(const State& s, int a, int b) {
+  const auto& x = s.groups[a];
+  const auto& y = s.groups[b];
+  return x.has_reduction && y.has_reduction && !s.is_joint(a) && !s.is_joint(b) && x.space.numel == y.space.rnumel &&
+         x.space.rnumel == y.space.numel && x.space.numel != x.space.rnumel;
+}
+/// What such a pair shares, as its score counts it: elements, not bytes.
+template <class State>
+constexpr std::int64_t mix_order_elements(const State& s, int a) {
+  const loop_space& space = s.groups[a].space;
+  return s.list.numbers.hint(space.numel) * s.list.numbers.hint(space.rnumel);
+}
+
+/// Calls f(dependency, node) for what the members of a read.
+template <class State, class F>
+constexpr void each_read(State& s, int a, F f) {
+  s.each_member(a, -1, [&](int m) {
+    const scheduler_node n = s.list.nodes[m];
+    for (int k = 0; k < n.num_dependencies; ++k) {
+      const dependency d = s.list.dependencies[n.first_dependency + k];
+      if (!d.write && d.own >= 0) f(d, n);
+    }
+  });
+}
+
+/// Does a loop over `space` with this access touch as many elements as it has iterations? (A broadcast does not.)
+template <class Table>
+constexpr bool walks_all(const access_form& f, const loop_space& space, const Table& numbers) {
+  std::int64_t touched = 1;
+  for (int t = 0; t < f.size; ++t) {
+    const index_term& i = f.terms[t];
+    const std::int64_t whole = numbers.hint(i.variable == loop_var::x ? space.numel : space.rnumel);
+    const std::int64_t div = numbers.hint(i.div);
+    touched *= i.mod != 0 ? numbers.hint(i.mod) : div == 0 ? 1 : (whole + div - 1) / div;
+  }
+  return touched >= numbers.hint(space.numel) * numbers.hint(space.rnumel);
+}
+template <class State>
+constexpr bool share_a_walk(State& s, int a, int b) {
+  bool found = false;
+  each_read(s, a, [&](const dependency& x, const scheduler_node& nx) {
+    if (found || !walks_all(s.list.accesses[x.own], nx.space, s.list.numbers)) return;
+    each_read(s, b, [&](const dependency& y, const scheduler_node& ny) {
+      found = found || (x.buffer == y.buffer && walks_all(s.list.accesses[y.own], ny.space, s.list.numbers));
+    });
+  });
+  return found;
+}
+
+/// Are neighbours in r neighbours in memory, or one element, in every access of a in a loop over `space`?
+template <class State>
+constexpr bool reads_rows(State& s, int a, const loop_space& space) {
+  bool contiguous = true;
+  each_read(s, a, [&](const dependency& d, const scheduler_node& n) {
+    const access_form f = access_in(d, n, space, s.list);
+    for (int t = 0; t < f.size; ++t)
+      if (f.terms[t].variable == loop_var::r && f.terms[t].div == 1 && f.terms[t].coef != 1) contiguous = false;
+  });
+  return contiguous;
+}
+
+/// Can a (with b, unless -1) be the column part: sums and products that one pass over the rows finishes?
+template <class State>
+constexpr bool reduces_columns(const State& s, int a, int b) {
+  bool possible = true;
+  s.each_member(a, b, [&](int m) {
+    const scheduler_node& n = s.list.nodes[m];
+    const op what = (*s.g)[n.root].what;
+    if (n.kind == node_kind::reduction && what != op::sum && what != op::prod) possible = false;
+    if (n.kind != node_kind::reduction && n.space.numel == s.groups[a].space.numel && n.space.rnumel == 1) return;
+    s.each_member(a, b, [&](int before) {  // what happens to every element must not wait for a column's result
+      if (s.list.nodes[before].kind == node_kind::reduction && s.list.ancestors[m].contains(before)) possible = false;
+    });
+  });
+  return possible;
+}
+
+/// Do members of a overwrite memory that b touches, or the other way round? Parts of a kernel run side by side.
+template <class State>
+constexpr bool overwrite_each_other(const State& s, int a, int b) {
+  if (s.g->assigns.empty()) return false;
+  bool found = false;
+  s.each_member(a, b, [&](int writer) {
+    const int root = s.list.nodes[writer].root;
+    if ((*s.g)[root].what != op::assign) return;
+    s.each_member(s.contains(a, writer) ? b : a, -1, [&](int other) {
+      const scheduler_node& n = s.list.nodes[other];
+      for (int k = 0; k < n.num_dependencies; ++k)
+        if (memory_of(*s.g, s.list.dependencies[n.first_dependency + k].buffer) == memory_of(*s.g, root)) found = true;
+    });
+  });
+  return found;
+}
+
+/// Which of two groups that exchange loops takes the rows, or -1.
+template <class State>
+constexpr int row_side(State& s, int a, int b) {
+  if (reads_rows(s, a, s.groups[a].space)) return a;
+  return reads_rows(s, b, s.groups[b].space) ? b : -1;
+}
+
+/// May two groups that exchange loops, neither of which waits for the other, become one kernel?
+template <class State>
+constexpr refusal can_mix_order(State& s, int a, int b) {
+  const options& o = *s.o;
+  if (!share_a_walk(s, a, b)) return refusal::no_shared_data;
+  if (!o.mix_order_reduction) return refusal::mix_order_off;
+  const int row = row_side(s, a, b);
+  if (row < 0) return refusal::mix_order_strided;
+  const std::int64_t rows = s.list.numbers.hint(s.groups[row].space.numel);
+  const std::int64_t columns = s.list.numbers.hint(s.groups[row].space.rnumel);
+  if (rows * columns < o.mix_order_min_elements || rows < o.mix_order_rows_per_column * columns ||
+      rows < o.mix_order_min_rows || columns > o.mix_order_max_columns)
+    return refusal::mix_order_extents;
+  if (!reduces_columns(s, row == a ? b : a, -1)) return refusal::mix_order_columns;
+  return overwrite_each_other(s, a, b) ? refusal::overwrites_operand : refusal::none;
+}
+
+/// The usual gates, and the loop of a legal pair (can_fuse.hpp).
+template <class State>
+constexpr refusal can_fuse(State& s, int a, int b, bool may_mix = true);
+template <class State>
+constexpr refusal common_space(State& s, int a, int b, loop_space& space);
+
+/// May x join part p of a mix-order reduction whose other part is q?
+template <class State>
+constexpr refusal can_join_part(State& s, int whole, int p, int q, int x) {
+  const refusal usual = can_fuse(s, p, x, false);
+  if (usual != refusal::none) return usual;
+  const auto& other = s.groups[x];
+  const bool is_row_part = p == s.part(whole, 0);
+  if (is_row_part && !reads_rows(s, x, s.groups[p].space)) return refusal::mix_order_strided;
+  if (!is_row_part && !reduces_columns(s, p, x)) return refusal::mix_order_columns;
+  if (other.ancestors.intersects(s.groups[q].members) || s.groups[q].ancestors.intersects(other.members))
+    return refusal::mix_order_both_parts;
+  if (other.has_reduction && s.shared_bytes(p, x) < mix_order_elements(s, p)) return refusal::too_few_shared_bytes;
+  return overwrite_each_other(s, q, x) ? refusal::overwrites_operand : refusal::none;
+}
+
+/// The part of a mix-order reduction that x joins, or -1 with the reason; the row part is asked first. Another mix-order
+/// reduction joins part by part.
+template <class State>
+constexpr int part_to_join(State& s, int whole, int x, refusal& reason) {
+  const int row = s.part(whole, 0), column = s.part(whole, 1);
+  const bool both = s.groups[x].how == joint::mix_order;
+  reason = can_join_part(s, whole, row, column, both ? s.part(x, 0) : x);
+  if (!both && reason == refusal::none) return row;
+  if (both && reason != refusal::none) return -1;
+  const refusal second = can_join_part(s, whole, column, row, both ? s.part(x, 1) : x);
+  if (both || second == refusal::none || reason == refusal::no_shared_data) reason = second;
+  return reason == refusal::none ? column : -1;
+}
+
+/// Fuses a legal pair of which one is, or both become, a mix-order reduction. False: the pair is an ordinary one.
+template <class State>
+constexpr bool fuse_mix_order(State& s, int a, int b) {
+  if (exchange_loops(s, a, b)) {
+    const int row = row_side(s, a, b);
+    s.join(row, row == a ? b : a, joint::mix_order);
+    return true;
+  }
+  if (s.groups[a].how != joint::mix_order) return false;
+  if (s.groups[b].how == joint::mix_order) {
+    const int row = s.part(b, 0), column = s.part(b, 1);
+    s.fuse(s.part(a, 0), row, s.groups[row].space);
+    s.fuse(s.part(a, 1), column, s.groups[column].space);
+    s.groups[b].alive = false;
+  } else {
+    refusal reason{};
+    const int part = part_to_join(s, a, b, reason);
+    loop_space space{};
+    common_space(s, part, b, space);
+    s.fuse(part, b, space);
+  }
+  s.gather_parts(a);
+  return true;
+}
+
+}  // namespace sinter::detail
