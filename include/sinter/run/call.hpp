@@ -115,6 +115,17 @@ constexpr auto loop_of() {
     return reduction_loop<body, Kernel::planned.walk, rnumel, numel>{};
 }
 
+/// What both parts of a mix-order reduction receive: numel rows of rnumel columns. The column part's pointers, scalars
+/// and sizes begin with the row part's.
+template <class Program, int Index>
+auto mix_order_arguments(const call<Program>& c) {
+  auto a = c.template kernel_arguments<Index, 1>();
+  const std::int64_t columns = a.numel;
+  a.numel = a.rnumel;
+  a.rnumel = columns;
+  return a;
+}
+
 /// The bodies of a kernel's sections, as types.
 template <class Kernel>
 struct kernel_bodies {

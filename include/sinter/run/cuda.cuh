@@ -9,6 +9,7 @@
 #include "sinter/kernels/cuda/error.cuh"
 #include "sinter/kernels/cuda/foreign.cuh"
 #include "sinter/kernels/cuda/matmul_launch.cuh"
+#include "sinter/kernels/cuda/mix_order_launch.cuh"
 #include "sinter/kernels/cuda/pointwise_launch.cuh"
 #include "sinter/kernels/cuda/reduction_launch.cuh"
 #include "sinter/run/call.hpp"
@@ -80,8 +81,14 @@ constexpr bool is_foreign() {
 /// A kernel of several parts.
 template <class Program, int Index, int... Part>
 void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, std::integer_sequence<int, Part...>) {
-  cuda::combo<decltype(loop_of<typename Program::template kernel<Index, Part>>())...>(
-      scratch, stream, Program::template name<Index>.text, c.template kernel_arguments<Index, Part>()...);
+  const char* name = Program::template name<Index>.text;
+  if constexpr (Program::template is_mix_order<Index>)
+    cuda::mix_order<typename kernel_bodies<typename Program::template kernel<Index, Part>>::main...,
+                    fixed_or_unknown(Program::template kernel<Index>::value.space.rnumel)>(
+        mix_order_arguments<Program, Index>(c), scratch, stream, name);
+  else
+    cuda::combo<decltype(loop_of<typename Program::template kernel<Index, Part>>())...>(
+        scratch, stream, name, c.template kernel_arguments<Index, Part>()...);
 }
 template <class Program, int Index>
 void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, std::integer_sequence<int, 0>) {

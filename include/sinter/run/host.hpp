@@ -6,6 +6,7 @@
 
 #include "sinter/kernels/host/combo.hpp"
 #include "sinter/kernels/host/matmul.hpp"
+#include "sinter/kernels/host/mix_order.hpp"
 #include "sinter/run/call.hpp"
 #include "sinter/run/executor.hpp"
 
@@ -28,8 +29,12 @@ void run_kernel(const call<Program>& c, const host_executor& executor, std::inte
 /// A kernel of several parts.
 template <class Program, int Index, int... Part>
 void run_kernel(const call<Program>& c, const host_executor& executor, std::integer_sequence<int, Part...>) {
-  cpu::combo<decltype(loop_of<typename Program::template kernel<Index, Part>>())...>(
-      executor.threads, c.template kernel_arguments<Index, Part>()...);
+  if constexpr (Program::template is_mix_order<Index>)
+    cpu::mix_order<typename kernel_bodies<typename Program::template kernel<Index, Part>>::main...>(
+        mix_order_arguments<Program, Index>(c), executor.threads);
+  else
+    cpu::combo<decltype(loop_of<typename Program::template kernel<Index, Part>>())...>(
+        executor.threads, c.template kernel_arguments<Index, Part>()...);
 }
 
 template <class Program, int... Index>

@@ -269,6 +269,9 @@ struct program {
 
   template <int Index>
   static constexpr int num_parts = plan.kernels[Index].num_parts;
+  /// Its two parts are rows and columns of one space, and have one set of arguments: that of part 1, x and r exchanged.
+  template <int Index>
+  static constexpr bool is_mix_order = num_parts<Index> > 1 && plan.kernels[Index].kind == kernel_kind::persistent_reduction;
 
   /// One kernel, or one part of it, lowered.
   template <int Index, int Part = 0>

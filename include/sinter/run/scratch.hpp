@@ -20,7 +20,13 @@ constexpr std::int64_t part_scratch_bytes(const Value& value) {
 }
 template <class Program, int Index, class Value, int... Part>
 constexpr std::int64_t kernel_scratch_bytes(const Value& value, std::integer_sequence<int, Part...>) {
-  return round_up((part_scratch_bytes<Program, Index, Part>(value) + ...), workspace_alignment);
+  if constexpr (Program::template is_mix_order<Index>) {
+    using rows = typename recipe<Program>::template kernel<Index>;
+    using columns = typename kernel_bodies<typename Program::template kernel<Index, 1>>::main;
+    return round_up(mix_order_workspace_bytes<columns>(value(rows::numel), value(rows::rnumel)), workspace_alignment);
+  } else {
+    return round_up((part_scratch_bytes<Program, Index, Part>(value) + ...), workspace_alignment);
+  }
 }
 /// The kernels run one after another and share it.
 template <class Program, int... Index, class Value>
@@ -33,7 +39,7 @@ constexpr std::int64_t scratch_bytes(const Value& value) {
 
 template <class Program, int Index, int... Part>
 constexpr bool kernel_needs_scratch(std::integer_sequence<int, Part...>) {
-  return ([] {
+  return Program::template is_mix_order<Index> || ([] {
     using kernel = typename Program::template kernel<Index, Part>;
     if constexpr (is_loop(kernel::planned.kind))
       return decltype(loop_of<kernel>())::can_split;
