@@ -35,6 +35,7 @@ struct block_threads {
   __device__ __forceinline__ int row() const { return static_cast<int>(threadIdx.x) / count(); }
   __device__ __forceinline__ int lanes() const { return count() < 32 ? count() : 32; }
   __device__ __forceinline__ int warps() const { return count() / 32; }
+  __device__ __forceinline__ void sync() const { __syncthreads(); }
 };
 
 /// MayBeLong: 2^31 elements and more are possible.

@@ -14,6 +14,15 @@
 
 namespace sinter::cuda::detail {
 
+/// The rows of a block walk on independently: each has a barrier of its own (of the 16 that hardware has, for blocks of
+/// walk_block threads with more than 32 to a row).
+template <int Threads>
+struct walk_threads : row_threads<Threads> {
+  static __device__ __forceinline__ void sync() {
+    asm volatile("bar.sync %0, %1;" ::"r"(row_threads<Threads>::row() + 1), "r"(row_threads<Threads>::count()) : "memory");
+  }
+};
+
 /// Row-scope statements of Column's first phase without their stores: what a walk over rows may need of a column.
 template <class Column>
 struct column_values {
@@ -24,6 +33,7 @@ struct column_values {
 
 /// Threads of the looped kernel, and of the persistent one where rows are short enough for several in a block.
 inline constexpr int walk_block = 256;
+static_assert(walk_block / 64 < 16);
 
 /// Where the states of reduction I lie: those of block or group `slot`, column after column.
 template <class Column, int I, class S>
@@ -233,7 +243,7 @@ __global__ void __launch_bounds__(MaxBlock, 1024 / MaxBlock)
     detail::frame<Row, row_tiling> row;
     detail::persistent_phases<Row, row_tiling, Threads, Exact, ways>(
         std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row, row_tile, args, threadIdx.x == 0 && ok,
-        detail::storage_of_turn<Row>(storage, turn));
+        detail::storage_of_turn<Row>(storage, turn), detail::walk_threads<Threads>{});
   }
   detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
   if (threadIdx.y == 0)

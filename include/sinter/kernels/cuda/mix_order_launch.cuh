@@ -26,7 +26,7 @@ constexpr int power_of_two_below(int n) {
   return p;
 }
 
-/// Columns that one thread takes: half of its 64 registers, or three quarters where a row would not fit otherwise.
+/// Columns that one thread takes: half of its 64 registers, or three quarters of them where a row would not fit otherwise.
 constexpr int few_columns(int words) { return power_of_two_below(words <= 2 ? 16 : 32 / words); }
 constexpr int many_columns(int words) { return power_of_two_below(words == 0 ? 32 : 48 / words); }
 
@@ -46,21 +46,18 @@ constexpr row_shape walk_of(std::int64_t groups, int items) {
   return shape;
 }
 
-/// The shape for rows of so many columns: of the shapes that hold a row, the one that leaves the fewest threads idle.
+/// The shape for rows of so many columns: as few threads to a row as their registers allow, so that many rows are on
+/// their way at once.
 constexpr row_shape choose_walk(std::int64_t columns, int width, int words) {
   const std::int64_t groups = (columns + width - 1) / width;
-  row_shape best{};
-  if (columns <= 0 || columns >= narrow_limit) return best;
+  if (columns <= 0 || columns >= narrow_limit) return {};
   for (const int lanes : {few_columns(words), many_columns(words)}) {
-    for (int items = lanes > width ? lanes / width : 1; items > 0; --items) {
-      row_shape shape = walk_of(groups, items);
-      if (shape.threads > 1024) break;
-      shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
-      if (!best.persistent || shape.threads * shape.items < best.threads * best.items) best = shape;
-    }
-    if (best.persistent) break;
+    row_shape shape = walk_of(groups, lanes > width ? lanes / width : 1);
+    if (shape.threads > 1024) continue;
+    shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
+    return shape;
   }
-  return best;
+  return {};
 }
 
 template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>

@@ -29,6 +29,7 @@ struct row_threads {
   static __device__ __forceinline__ int row() { return static_cast<int>(threadIdx.y); }     ///< of the block
   static __device__ __forceinline__ int lanes() { return count() < 32 ? count() : 32; }
   static __device__ __forceinline__ int warps() { return count() / 32; }
+  static __device__ __forceinline__ void sync() { __syncthreads(); }  ///< those of the row at least
 };
 
 /// Lanes of a warp combine; then one per warp leaves the warp's state for the others.
@@ -82,7 +83,7 @@ __device__ __forceinline__ void combine_row(body<S...>, std::index_sequence<I...
   using B = body<S...>;
   (combine_lanes<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, Ways, B>(acc, storage, threads), ...);
   if (threads.count() > 32) {
-    __syncthreads();
+    threads.sync();
     (combine_warps<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, B>(acc, storage, threads), ...);
   }
 }
