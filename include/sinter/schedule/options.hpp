@@ -32,7 +32,7 @@ struct options {
   int unroll_reductions_threshold = 8; ///< shorter static reductions become pointwise
   int peak_memory_factor = 32;
   int prologue_read_ratio_percent = 110;  ///< a prologue may read at most this much of what it hands over
-  int mix_order_min_elements = 5 << 20;   ///< rows and columns share a kernel from so many elements on
+  int mix_order_min_elements = 5242880;   ///< 5 * 2^20: rows and columns share a kernel from so many elements on
   int mix_order_min_rows = 4096;          ///< and so many rows
   int mix_order_rows_per_column = 2;      ///< and so many times more rows than columns
   int mix_order_max_columns = 16384;      ///< up to so many columns
