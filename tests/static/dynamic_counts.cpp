@@ -22,8 +22,7 @@ constexpr bool same_kernels(F f, S s) {
 
 constexpr auto rows = si::dim<"rows", 4096>;
 constexpr auto columns = si::dim<"columns", 1024>;
-template <auto... E>
-using X = si::tensor<float, E...>;
+#define X(...) si::tensor<float, __VA_ARGS__>  // an alias template of such extents is more than nvcc 13 can spell
 
 // Each program with static rows, named rows, anonymous rows, and with both extents known at run time.
 #define SINTER_PROGRAM(NAME, KERNELS, OPTIONS, TENSORS)                                                        \
@@ -35,13 +34,13 @@ using X = si::tensor<float, E...>;
   static_assert(same_kernels(si::fuse<OPTIONS, TENSORS(rows, columns)>(NAME),                                  \
                              si::fuse<OPTIONS, TENSORS(4096, 1024)>(NAME)), #NAME ": named rows and columns")
 
-#define SINTER_ONE(ROWS, COLUMNS) X<ROWS, COLUMNS>
-#define SINTER_TWO(ROWS, COLUMNS) X<ROWS, COLUMNS>, X<ROWS, COLUMNS>
-#define SINTER_AND_VECTOR(ROWS, COLUMNS) X<ROWS, COLUMNS>, X<COLUMNS>
-#define SINTER_AND_TWO_VECTORS(ROWS, COLUMNS) X<ROWS, COLUMNS>, X<COLUMNS>, X<COLUMNS>
-#define SINTER_LINEAR(ROWS, COLUMNS) X<ROWS, COLUMNS>, X<64, COLUMNS>, X<64>
-#define SINTER_BATCHES(ROWS, COLUMNS) X<8, ROWS, COLUMNS>
-#define SINTER_TABLE(ROWS, COLUMNS) X<50, COLUMNS>, si::tensor<long, ROWS>
+#define SINTER_ONE(ROWS, COLUMNS) X(ROWS, COLUMNS)
+#define SINTER_TWO(ROWS, COLUMNS) X(ROWS, COLUMNS), X(ROWS, COLUMNS)
+#define SINTER_AND_VECTOR(ROWS, COLUMNS) X(ROWS, COLUMNS), X(COLUMNS)
+#define SINTER_AND_TWO_VECTORS(ROWS, COLUMNS) X(ROWS, COLUMNS), X(COLUMNS), X(COLUMNS)
+#define SINTER_LINEAR(ROWS, COLUMNS) X(ROWS, COLUMNS), X(64, COLUMNS), X(64)
+#define SINTER_BATCHES(ROWS, COLUMNS) X(8, ROWS, COLUMNS)
+#define SINTER_TABLE(ROWS, COLUMNS) X(50, COLUMNS), si::tensor<long, ROWS>
 
 // ---- pointwise and reductions
 constexpr auto chain = [](auto x) { return si::gelu(x * 2.f) + 1.f; };
@@ -87,13 +86,13 @@ SINTER_PROGRAM(stacked, 1, si::standard, SINTER_TWO);
 constexpr auto turned = [](auto x) { return si::exp(si::transpose(x)) + 1.f; };
 SINTER_PROGRAM(turned, 1, si::standard, SINTER_ONE);
 constexpr auto halves = [](auto x) { return si::slice<1, 512>(x) * 2.f; };
-static_assert(si::fuse<X<rows, 1024>>(halves).kernel_count() == 1 && si::fuse<X<4096, 1024>>(halves).kernel_count() == 1);
+static_assert(si::fuse<X(rows, 1024)>(halves).kernel_count() == 1 && si::fuse<X(4096, 1024)>(halves).kernel_count() == 1);
 constexpr auto flat = [](auto x) { return si::exp(si::flatten<0, 1>(x)) * 2.f; };
 SINTER_PROGRAM(flat, 1, si::standard, SINTER_BATCHES);
 constexpr auto heads = [](auto x) { return si::softmax(si::permute<1, 0, 2>(x)); };
 SINTER_PROGRAM(heads, 1, si::standard, SINTER_BATCHES);
 constexpr auto split = [](auto x) { return si::exp(si::reshape<si::infer, 16, 64>(x)) + 1.f; };
-static_assert(si::fuse<X<rows, 1024>>(split).kernel_count() == 1 && si::fuse<X<4096, 1024>>(split).kernel_count() == 1);
+static_assert(si::fuse<X(rows, 1024)>(split).kernel_count() == 1 && si::fuse<X(4096, 1024)>(split).kernel_count() == 1);
 constexpr auto table = [](auto w, auto i) { return si::rms_norm(si::embedding(w, i), 1e-6f); };
 SINTER_PROGRAM(table, 1, si::standard, SINTER_TABLE);
 constexpr auto step = [](auto w, auto g) { return si::assign(w, w - 0.1f * g); };

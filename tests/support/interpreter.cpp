@@ -171,6 +171,7 @@ class evaluation {
     }
     if (sinter::is_reduction(n.what)) return reduced(n, out);
     if (n.what == op::assign) return assigned(n);
+    if (n.what == op::scatter) return scattered(n);
     if (n.what == op::reshape && count(out.shape) != count(operand(n, 0).shape)) throw std::logic_error("reshape changes the element count");
     const std::int64_t size = count(out.shape);
     for (std::int64_t i = 0; i < size; ++i) out.cells.push_back(element(n, indices_of(i, out.shape)));
@@ -355,6 +356,25 @@ class evaluation {
       const cell c = v.cells[v.shape.empty() ? 0 : static_cast<std::size_t>(i)];
       for (int id = n.operands[0]; id != base; id = p_.nodes[id].operands[0]) at = through(p_.nodes[id], at);
       out.cells[static_cast<std::size_t>(position(at, out.shape))] = rounded(out.type, c);
+    }
+    return out;
+  }
+
+  array scattered(const node& n) const {
+    array out = operand(n, 0);
+    const array &v = operand(n, 1), &index = operand(n, 2);
+    const indices map = list(n.list);
+    for (std::int64_t i = 0; i < count(index.shape); ++i) {
+      const indices at = indices_of(i, index.shape);
+      indices where(map.size());
+      bool is_there = true;
+      for (std::size_t d = 0; d < map.size(); ++d) {
+        where[d] = map[d] >= 0 ? at[map[d]] : index.cells[static_cast<std::size_t>(i)].whole;
+        if (where[d] < 0) where[d] += out.shape[d];
+        is_there = is_there && where[d] >= 0 && where[d] < out.shape[d];
+      }
+      if (!is_there) continue;
+      out.cells[static_cast<std::size_t>(position(where, out.shape))] = rounded(out.type, v.cells[v.shape.empty() ? 0 : static_cast<std::size_t>(i)]);
     }
     return out;
   }

@@ -23,6 +23,7 @@
   X(concat, 2, indexing)         \
   X(pad, 2, indexing)            \
   X(assign, 2, memory)           \
+  X(scatter, 3, memory)          \
   X(matmul, 2, matmul)
 
 // X(name, arity, rule, meaning): the operands are x, y, z, in compute types. The rules are explained at dtype_rule.

@@ -146,8 +146,8 @@ std::vector<report::item> items_of() {
     for (int k = 0; k < g.outputs.size(); ++k)
       if (g.outputs[k] == node.root) item.outputs.push_back(k);
     if (!item.outputs.empty()) item.place = "output " + std::to_string(item.outputs.front());
-    if (g[node.root].what == op::assign)
-      item.place = "input " + std::to_string(g[view_base(g, g[node.root].operands[0])].attr) + " in place";
+    const int memory = memory_of(g, node.root);
+    if (memory != node.root && g[memory].what == op::input) item.place = "input " + std::to_string(g[memory].attr) + " in place";
     for (int k = 0; k < node.num_dependencies; ++k) {
       const dependency& d = s.list.dependencies[node.first_dependency + k];
       if (!d.write && item_of(d.buffer) >= 0) insert_once(item.reads, item_of(d.buffer));

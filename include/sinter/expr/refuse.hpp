@@ -154,6 +154,59 @@ constexpr void gather_extents() {
       Extent == IndexExtent,
       "gather<axis>(x, index): extents differ on an axis other than the gathered one; slice or broadcast_to first");
 }
+template <long Axis, int Rank, int IndexRank>
+constexpr void index_put_axis() {
+  static_assert(normalize_axis(Axis, Rank) >= 0,
+                "index_put<axis>(x, index, v): the axis is out of range; it runs from -rank to rank - 1");
+  static_assert(normalize_axis(Axis, Rank) < 0 || Rank + IndexRank - 1 <= max_rank,
+                "index_put<axis>(x, index, v): what is replaced has more than eight dimensions; flatten the index");
+}
+template <dtype Index>
+constexpr void index_put_index_type() {
+  static_assert(is_integral(Index),
+                "index_put<axis>(x, index, v): the index has no integer element type; cast it to std::int64_t");
+}
+struct index_put_refusal {
+  template <int Rank, int ValueRank>
+  static constexpr void rank() {
+    static_assert(ValueRank <= Rank,
+                  "index_put<axis>(x, index, v): v has more dimensions than what it replaces; reduce or reshape it");
+  }
+  template <int Axis, number Extent, number ValueExtent>
+  static constexpr void extent() {
+    static_assert(Extent == ValueExtent,
+                  "index_put<axis>(x, index, v): v does not broadcast to what it replaces; check the shapes");
+  }
+};
+template <long Axis, int Rank, int IndexRank>
+constexpr void scatter_axis() {
+  static_assert(Rank == IndexRank, "scatter<axis>(x, index, v): the ranks differ; unsqueeze the index, or use index_put");
+  static_assert(Rank != IndexRank || normalize_axis(Axis, Rank) >= 0,
+                "scatter<axis>(x, index, v): the axis is out of range; it runs from -rank to rank - 1");
+}
+template <int Axis, number Extent, number IndexExtent>
+constexpr void scatter_extents() {
+  static_assert(
+      Extent == IndexExtent,
+      "scatter<axis>(x, index, v): extents differ on an axis other than the indexed one; slice or broadcast_to first");
+}
+template <dtype Index>
+constexpr void scatter_index_type() {
+  static_assert(is_integral(Index),
+                "scatter<axis>(x, index, v): the index has no integer element type; cast it to std::int64_t");
+}
+struct scatter_refusal {
+  template <int Rank, int ValueRank>
+  static constexpr void rank() {
+    static_assert(ValueRank <= Rank,
+                  "scatter<axis>(x, index, v): v has more dimensions than the index; reduce or reshape it");
+  }
+  template <int Axis, number Extent, number ValueExtent>
+  static constexpr void extent() {
+    static_assert(Extent == ValueExtent,
+                  "scatter<axis>(x, index, v): v does not broadcast to the extents of the index; check the shapes");
+  }
+};
 template <dtype Index>
 constexpr void gather_index_type() {
   static_assert(is_integral(Index),

@@ -29,6 +29,8 @@ namespace sinter {
 ///   reductions attr = bit mask of the reduced axes; result drops them
 ///   matmul     a = [batch..., M, K], b = [batch..., K, N]
 ///   assign     a = the written view (of an input, or of its newest version), b = value; result: the whole new input
+///   scatter    a = target, b = value, c = index of the value's extents; list: target dimension d is value dimension
+///              list[d], or -1: taken from the index; result: the target with those elements replaced
 struct node {
   op what{};
   dtype type{};
@@ -92,6 +94,9 @@ inline constexpr int max_nodes = 1024;
 constexpr bool is_view(op what) {
   return what == op::permute || what == op::reshape || what == op::broadcast || what == op::slice;
 }
+/// Writes into the memory of its first operand: the result is a new version of it. (A scatter of a traced graph is only a
+/// value; schedule/reinplace.hpp gives it memory to write into.)
+constexpr bool overwrites(op what) { return what == op::assign || what == op::scatter; }
 constexpr bool is_leaf(op what) {
   return what == op::input || what == op::constant || what == op::scalar || what == op::iota;
 }

@@ -81,6 +81,11 @@ struct reduce {};
 template <int Slot, class T, int A, class At, int Mask = -1>
 struct store {};
 
+/// pointers[Slot][At + Coef * index] = value A rounded to T, index as in gather_load; out of range nothing is stored.
+/// Which of two values for one place stays is not said.
+template <int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask = -1>
+struct scatter_store {};
+
 /// The accumulator of matmul number Which inside a matmul's epilogue (compute type of T).
 template <int Which, class T>
 struct accumulator {};
@@ -270,6 +275,12 @@ template <int Slot, class T, int A, class At, int Mask>
 struct statement_facts<store<Slot, T, A, At, Mask>> {
   static constexpr statement_info info{
       statement_kind::store, {A, Mask, -1, -1}, at_facts<At>::uses(loop_var::r), at_facts<At>::uses(loop_var::x)};
+  using value_type = void;
+};
+template <int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask>
+struct statement_facts<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> {
+  static constexpr statement_info info{
+      statement_kind::store, {A, Index, Mask, -1}, at_facts<At>::uses(loop_var::r), at_facts<At>::uses(loop_var::x)};
   using value_type = void;
 };
 template <int Which, class T>

@@ -60,6 +60,8 @@ struct speller {
       return reduce<typename op_tag_of<i.what>::type, T, Result, i.a>{};
     else if constexpr (i.code == opcode::store)
       return store<i.buffer, T, i.a, typename access<i.access>::type, i.mask>{};
+    else if constexpr (i.code == opcode::scatter_store)
+      return scatter_store<i.buffer, T, i.a, typename access<i.access>::type, i.b, spelled(i.low), spelled(i.high), i.mask>{};
     else if constexpr (i.code == opcode::accumulator)
       return accumulator<i.a, T>{};
     else

@@ -15,6 +15,7 @@
 #include "sinter/schedule/label.hpp"
 #include "sinter/schedule/lower_group.hpp"
 #include "sinter/schedule/online_softmax.hpp"
+#include "sinter/schedule/reinplace.hpp"
 #include "sinter/schedule/verify.hpp"
 
 namespace sinter::detail {
@@ -167,7 +168,7 @@ struct program {
   static constexpr auto source = resize<traced.capacity>(static_cast<const graph<max_nodes>&>(trace_run::run()));
   static constexpr auto g = [] {
     auto rewritten = rewrite(source);
-    return merge_online_softmax(rewritten, chosen) ? rewrite(rewritten) : rewritten;
+    return reinplace(merge_online_softmax(rewritten, chosen) ? rewrite(rewritten) : rewritten);
   }();
   static_assert(verify(g), "sinter: the graph failed its own verification; please report this function");
   static constexpr int num_inputs = sizeof...(T);

@@ -122,24 +122,20 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
       pairs[static_cast<std::size_t>(i)] = {source(Program::equalities[i].a), source(Program::equalities[i].b)};
     return pairs;
   }();
-  /// The input behind an assignment or a view of one.
-  static constexpr int memory_of(int node) {
-    while (Program::g[node].what == op::assign || is_view(Program::g[node].what)) node = Program::g[node].operands[0];
-    return node;
-  }
   /// The inputs that the function assigns to.
   static constexpr auto assigned = [] {
     std::array<bool, static_cast<std::size_t>(num_inputs) + 1> a{};
-    for (int node : Program::g.assigns) a[static_cast<std::size_t>(Program::g[recipe::memory_of(node)].attr)] = true;
+    for (int node : Program::g.assigns) a[static_cast<std::size_t>(Program::g[memory_of(Program::g, node)].attr)] = true;
     return a;
   }();
 
   static constexpr pointer_source pointer(int node) {
+    const int memory = memory_of(Program::g, node);
     for (int k = 0; k < Program::num_outputs; ++k)
-      if (Program::g.outputs[k] == node) return {false, num_inputs + k};
+      if (memory_of(Program::g, Program::g.outputs[k]) == memory) return {false, num_inputs + k};
     for (int i = 0; i < Program::plan.buffers.size(); ++i)
-      if (Program::plan.buffers[i].node == node) return {true, i};
-    return {false, Program::g[recipe::memory_of(node)].attr};
+      if (Program::plan.buffers[i].node == memory) return {true, i};
+    return {false, Program::g[memory].attr};
   }
 
   /// Pointers, scalars and sizes of one kernel, or one part of it.

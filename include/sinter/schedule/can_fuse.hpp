@@ -16,7 +16,9 @@ constexpr bool reads_match(State& s, int buffer, int writer, int reader, const l
   const scheduler_node& w = s.list.nodes[writer];
   for (int k = 0; k < w.num_dependencies; ++k) {
     const dependency& d = s.list.dependencies[w.first_dependency + k];
-    if (d.write && d.buffer == buffer) written = access_in(d, w, space, s.list);
+    if (!d.write || d.buffer != buffer) continue;
+    if (d.star) return false;
+    written = access_in(d, w, space, s.list);
   }
   const scheduler_node& n = s.list.nodes[reader];
   for (int k = 0; k < n.num_dependencies; ++k) {
@@ -33,17 +35,18 @@ constexpr bool reads_match(State& s, int buffer, int writer, int reader, const l
 /// versions, each iteration touches only what it overwrites itself, and a matmul's operands none.
 template <class State>
 constexpr bool overwrites_are_safe(State& s, int a, int b, const loop_space& space) {
-  if (s.g->assigns.empty()) return true;
+  if (!s.list.buffers.overwrites) return true;
   bool safe = true;
   s.each_member(a, b, [&](int writer) {
     const node& root = (*s.g)[s.list.nodes[writer].root];
-    if (root.what != op::assign) return;
+    if (!overwrites(root.what)) return;
     const int memory = memory_of(*s.g, s.list.nodes[writer].root);
     const scheduler_node& w = s.list.nodes[writer];
     access_form written{};
     for (int k = 0; k < w.num_dependencies; ++k)
       if (s.list.dependencies[w.first_dependency + k].write) written = access_in(s.list.dependencies[w.first_dependency + k], w, space, s.list);
     s.each_member(a, b, [&](int other) {
+      if (other == writer && root.what == op::scatter) return;
       const scheduler_node& n = s.list.nodes[other];
       bool before_product = false;
       s.each_member(a, b, [&](int m) {
@@ -52,7 +55,7 @@ constexpr bool overwrites_are_safe(State& s, int a, int b, const loop_space& spa
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = s.list.dependencies[n.first_dependency + k];
         if (d.buffer >= w.root || memory_of(*s.g, d.buffer) != memory) continue;
-        if (d.star || before_product || !(access_in(d, n, space, s.list) == written)) safe = false;
+        if (d.star || root.what == op::scatter || before_product || !(access_in(d, n, space, s.list) == written)) safe = false;
       }
     });
   });
@@ -143,7 +146,7 @@ constexpr refusal can_fuse_prologue(State& s, int a, int b) {
   bool writes_input = false;
   s.each_member(a, -1, [&](int m) {
     const int buffer = s.list.nodes[m].root;
-    if ((*s.g)[buffer].what == op::assign) writes_input = true;
+    if (overwrites((*s.g)[buffer].what)) writes_input = true;
     bool outside = s.is_output(buffer), in_template = false;
     for (int other = 0; other < s.list.nodes.size(); ++other) {
       if (!s.reads(other, buffer) || s.contains(a, other)) continue;

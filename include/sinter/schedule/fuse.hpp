@@ -72,7 +72,7 @@ constexpr bool reorder_loops(State& s, int a, int b) {
   bool fits = true;
   s.each_member(pointwise, -1, [&](int m) {
     const node& root = (*s.g)[s.list.nodes[m].root];
-    if (s.list.nodes[m].by_axes || root.what == op::assign || !(s.g->shape(s.list.nodes[m].root) == shape)) fits = false;
+    if (s.list.nodes[m].by_axes || overwrites(root.what) || !(s.g->shape(s.list.nodes[m].root) == shape)) fits = false;
   });
   if (!fits) return false;
   bool changed = true;

@@ -91,7 +91,7 @@ struct group_state {
   }
   /// Must the buffer live in memory: is it a result, or read by a node outside group a?
   constexpr bool needed_outside(int buffer, int a) const {
-    if (is_output(buffer) || (*g)[buffer].what == op::assign) return true;
+    if (is_output(buffer) || memory_of(*g, buffer) != buffer) return true;
     for (int n = 0; n < list.nodes.size(); ++n)
       if (!contains(a, n) && reads(n, buffer)) return true;
     return false;

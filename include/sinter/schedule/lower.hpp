@@ -10,7 +10,8 @@
 namespace sinter::detail {
 
 enum class opcode : unsigned char {
-  load, gather_load, scalar, constant, index_value, inside, compute, cast, widen, reduce, store, accumulator, yield
+  load, gather_load, scalar, constant, index_value, inside, compute, cast, widen, reduce, store, scatter_store, accumulator,
+  yield
 };
 
 /// One statement of a body, as a value. Operands are positions in the same section.
@@ -22,7 +23,7 @@ struct instruction {
   short mask = -1;
   short buffer = -1;         ///< load, store: the graph node stored there; scalar, constant: position in graph::scalars
   short access = -1;         ///< position in lowered::accesses
-  number low = 0, high = 0;  ///< inside: range; gather_load: stride and extent of the gathered axis
+  number low = 0, high = 0;  ///< inside: range; gather_load, scatter_store: stride and extent of the indexed axis
   friend constexpr bool operator==(const instruction&, const instruction&) = default;
 };
 
@@ -90,7 +91,7 @@ struct lowering {
                                      number_rule::input_stride, n.attr, d);
       return strides;
     }
-    if (n.what == op::assign) return strides_of(view_base(*g, n.operands[0]));
+    if (overwrites(n.what)) return strides_of(view_base(*g, n.operands[0]));
     return row_major_strides(g->shape(buffer), *numbers);
   }
   constexpr short access_of(int buffer, int c) {
@@ -249,23 +250,26 @@ struct lowering {
     return compute(op::where, n.type, n.type, in_source, value, fill);
   }
 
-  constexpr short emit_gather(int id, short c, short mask) {
+  /// Where a gather reads or a scatter writes, but for the index: its dimension's stride and extent are handed back.
+  constexpr short place_indexed(int id, const extents& strides, short c, number& stride, number& extent) {
     const node& n = (*g)[id];
     const extents& from = g->shape(n.operands[0]);
-    const extents strides = strides_of(n.operands[0]);
-    if (internal.contains(n.operands[0]) && blocked < 0) blocked = id;  // what is read anywhere has to lie in memory
-    const short index = emit(n.operands[1], c, mask);
     coordinates at{from.rank, false, {}};
-    int gathered = 0;
     for (int d = 0; d < from.rank; ++d)
       if (g->lists[n.list][d] < 0)
-        gathered = d;
+        stride = strides[d], extent = from[d];
       else
         at.dims[d] = coords[c].dims[static_cast<int>(g->lists[n.list][d])];
+    return place(offset_of(at, strides, *numbers), id);
+  }
+
+  constexpr short emit_gather(int id, short c, short mask) {
+    const node& n = (*g)[id];
+    if (internal.contains(n.operands[0]) && blocked < 0) blocked = id;  // what is read anywhere has to lie in memory
+    const short index = emit(n.operands[1], c, mask);
     instruction i{};
     i.code = opcode::gather_load, i.type = i.result = n.type, i.buffer = n.operands[0], i.a = index, i.mask = mask;
-    i.access = place(offset_of(at, strides, *numbers), id);
-    i.low = strides[gathered], i.high = from[gathered];
+    i.access = place_indexed(id, strides_of(n.operands[0]), c, i.low, i.high);
     return push(i);
   }
 
@@ -308,14 +312,9 @@ struct lowering {
 
   // ---- whole nodes ----------------------------------------------------------------------------------------------------
 
-  /// The shape a buffer's loop runs over: that of the written view for an assignment.
-  constexpr const extents& loop_shape(int root) const {
-    return g->shape((*g)[root].what == op::assign ? (*g)[root].operands[0] : root);
-  }
-
   /// Coordinates of a node's own elements in this list's loop; a loop over all (x, r) splits into both.
   constexpr coordinates root_coordinates(int root, bool over_elements) {
-    coordinates c = linear_coordinates(loop_shape(root), loop_var::x, *numbers);
+    coordinates c = linear_coordinates(written_shape(*g, root), loop_var::x, *numbers);
     if (over_elements && space.rnumel != 1)
       for (int d = 0; d < c.rank; ++d) {
         c.dims[d] = split_form(c.dims[d], space.rnumel, *numbers);
@@ -337,6 +336,7 @@ struct lowering {
     if (c.failed && blocked < 0) blocked = root;
     const short at = intern(c);
     const node& n = (*g)[root];
+    if (n.what == op::scatter) return emit_scatter(root, at);
     const bool is_assign = n.what == op::assign;
     const short value = is_assign ? emit(n.operands[1], at) : emit_definition(root, at, -1);
     short where = -1;
@@ -352,6 +352,15 @@ struct lowering {
     if (!stored) return;
     instruction i{};
     i.code = opcode::store, i.type = i.result = n.type, i.buffer = static_cast<short>(root), i.access = where, i.a = value;
+    push(i);
+  }
+  constexpr void emit_scatter(int root, short c) {
+    const node& n = (*g)[root];
+    instruction i{};
+    i.code = opcode::scatter_store, i.type = i.result = n.type, i.buffer = static_cast<short>(root);
+    i.a = emit(n.operands[1], c);
+    i.b = emit(n.operands[2], c);
+    i.access = place_indexed(root, strides_of(root), c, i.low, i.high);
     push(i);
   }
   constexpr void emit_yield(int operand, const coordinates& c) {

@@ -83,7 +83,7 @@ constexpr void append_section(lowered_kernel<>& k, const Lowering& l, section_ro
       i.access = static_cast<short>(k.accesses.push_back(f));
     }
     need(i.low), need(i.high);
-    if (i.code == opcode::load || i.code == opcode::gather_load || i.code == opcode::store)
+    if (i.code == opcode::load || i.code == opcode::gather_load || i.code == opcode::store || i.code == opcode::scatter_store)
       i.buffer = slot_of(k.buffers, i.buffer);
     else if (i.code == opcode::scalar)
       i.buffer = slot_of(k.scalars, i.buffer);
@@ -124,7 +124,7 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
     if (n.kind == node_kind::reduction) {
       l.emit_root(n.root, linear_coordinates(g.shape(n.root), loop_var::x, numbers), stored);
     } else if (n.by_axes) {
-      l.emit_root(n.root, l.axes_coordinates(l.loop_shape(n.root), n.axes), stored);
+      l.emit_root(n.root, l.axes_coordinates(written_shape(g, n.root), n.axes), stored);
     } else {
       const bool over_elements = n.space.numel != k.space.numel;
       const list before = l;

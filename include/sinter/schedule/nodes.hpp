@@ -91,7 +91,7 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     origins.insert(root.origin);
   } else {
     const unsigned mask = n.kind == node_kind::reduction ? static_cast<unsigned>(root.attr) : n.axes;
-    const extents shape = n.kind == node_kind::reduction ? g.shape(root.operands[0]) : l.loop_shape(n.root);
+    const extents shape = n.kind == node_kind::reduction ? g.shape(root.operands[0]) : written_shape(g, n.root);
     if (n.kind == node_kind::reduction || n.by_axes)
       n.space = {list.numbers.numel(kept_axes(shape, mask)), list.numbers.numel(reduced_axes(shape, mask))};
     else
@@ -103,16 +103,20 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
       return l.blocked;
     }
     for (const instruction& i : l.code) {
-      const bool write = i.code == opcode::store;
+      const bool write = i.code == opcode::store || i.code == opcode::scatter_store;
       if (!write && i.code != opcode::load && i.code != opcode::gather_load) continue;
       const access_form& own = l.accesses[i.access];
-      const bool star = i.code == opcode::gather_load || i.mask >= 0;
+      const bool star = i.code == opcode::gather_load || i.code == opcode::scatter_store || i.mask >= 0;
       const dependency d{i.buffer, write, star, list.intern(own), list.intern(joined_form(own, n.space.rnumel, list.numbers))};
       bool known = false;
       for (int k = n.first_dependency; k < list.dependencies.size(); ++k)
         known = known || (list.dependencies[k].buffer == d.buffer && list.dependencies[k].write == write && list.dependencies[k].own == d.own &&
                           list.dependencies[k].star == star);
       if (!known) list.dependencies.push_back(d);
+    }
+    if (root.what == op::scatter) {  // what it does not write stays: a use of the old version, of as many elements
+      const dependency written = list.dependencies[list.dependencies.size() - 1];
+      list.dependencies.push_back({static_cast<short>(view_base(g, root.operands[0])), false, true, written.own, written.joined});
     }
     for (const auto& m : l.seen)
       if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.realized(m.node)) origins.insert(g[m.node].origin);
@@ -165,7 +169,7 @@ constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realiza
       before.insert(producer);
       before.insert(list.ancestors[producer]);
     }
-    if (g[n.root].what == op::assign) {
+    if (overwrites(g[n.root].what)) {
       const int old = view_base(g, g[n.root].operands[0]);
       for (int j = 0; j < i; ++j)
         for (int k = 0; k < list.nodes[j].num_dependencies; ++k) {

@@ -86,6 +86,15 @@ constexpr planned_kernel choose_part(const plan<Capacity>& p, int index, int i) 
   return choose_kernel(p.fusion.state, p.fusion.state.part(p.kernels[index].group, i));
 }
 
+/// Does a node read or write a buffer, or a later version of it?
+template <class State>
+constexpr bool touches_memory(const State& s, int node_number, int memory) {
+  const scheduler_node& n = s.list.nodes[node_number];
+  for (int k = 0; k < n.num_dependencies; ++k)
+    if (memory_of(*s.g, s.list.dependencies[n.first_dependency + k].buffer) == memory) return true;
+  return false;
+}
+
 /// Buffers between kernels, with their life times.
 template <int Capacity>
 constexpr void plan_memory(plan<Capacity>& p) {
@@ -95,12 +104,14 @@ constexpr void plan_memory(plan<Capacity>& p) {
       if (p.kernels[k].group == s.group_of[node]) return k;
     return -1;
   };
+  fixed_set<Capacity> given{};  // memory of the caller's
+  for (int id : s.g->outputs) given.insert(memory_of(*s.g, id));
   for (int n = 0; n < s.list.nodes.size(); ++n) {
     const int buffer = s.list.nodes[n].root;
-    if (s.is_output(buffer) || (*s.g)[buffer].what == op::assign || !s.needed_outside(buffer, s.group_of[n])) continue;
+    if (given.contains(buffer) || memory_of(*s.g, buffer) != buffer || !s.needed_outside(buffer, s.group_of[n])) continue;
     planned_buffer b{static_cast<short>(buffer), static_cast<short>(kernel_of(n)), static_cast<short>(kernel_of(n))};
-    for (int reader = 0; reader < s.list.nodes.size(); ++reader)
-      if (s.reads(reader, buffer) && kernel_of(reader) > b.last) b.last = static_cast<short>(kernel_of(reader));
+    for (int user = 0; user < s.list.nodes.size(); ++user)
+      if (touches_memory(s, user, buffer) && kernel_of(user) > b.last) b.last = static_cast<short>(kernel_of(user));
     p.buffers.push_back(b);
   }
 }
@@ -198,13 +209,13 @@ constexpr kernel_traffic traffic(const plan<Capacity>& p, int index, Value value
         if (d.write ? !s.needed_outside(d.buffer, a) : producer >= 0 && s.contains(a, producer)) continue;
         counted.insert(d.buffer);
         std::int64_t elements = numel_of(s.g->shape(d.buffer));
-        if (!fused && !d.star) {  // one loop: what it touches, for each distinct access
+        if (!fused && d.own >= 0) {  // one loop: what it touches, for each distinct access
           std::int64_t touched = 0;
           for (int j = 0; j < n.num_dependencies; ++j) {
             const dependency& e = s.list.dependencies[n.first_dependency + j];
             if (e.buffer != d.buffer || e.write != d.write) continue;
             const access_form& f = s.list.accesses[e.own];
-            bool uses_r = false;
+            bool uses_r = e.star;  // an index may depend on anything
             for (int i = 0; i < f.size; ++i) uses_r = uses_r || f.terms[i].variable == loop_var::r;
             touched += value(n.space.numel) * (uses_r ? value(n.space.rnumel) : 1);
           }

@@ -13,6 +13,7 @@ template <int Capacity>
 struct realization {
   fixed_set<Capacity> buffers{};   ///< nodes with a buffer (inputs included)
   fixed_set<Capacity> unrolled{};  ///< short reductions that became pointwise
+  bool overwrites = false;         ///< some node writes into the memory of another
 
   constexpr bool realized(int node) const { return buffers.contains(node); }
 };
@@ -24,11 +25,17 @@ constexpr int view_base(const Graph& g, int node) {
   return node;
 }
 
-/// Whose memory a buffer lies in: that of the input it is a version of, or its own.
+/// Whose memory a buffer lies in: that of the input or buffer it is a version of, or its own.
 template <class Graph>
 constexpr int memory_of(const Graph& g, int buffer) {
-  while (g[buffer].what == op::assign) buffer = view_base(g, g[buffer].operands[0]);
+  while (overwrites(g[buffer].what)) buffer = view_base(g, g[buffer].operands[0]);
   return buffer;
+}
+/// The extents a buffer's loop runs over: those of what is written where that is only a part.
+template <class Graph>
+constexpr const extents& written_shape(const Graph& g, int buffer) {
+  const node& n = g[buffer];
+  return g.shape(n.what == op::assign ? n.operands[0] : n.what == op::scatter ? n.operands[2] : static_cast<short>(buffer));
 }
 
 /// Short static reductions are unrolled into pointwise work (Welford and arg-reductions are not).
@@ -49,6 +56,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
   int num_users[Capacity]{};
   fixed_set<Capacity> demanded{};
   fixed_set<Capacity> indexed{};  // read in another order than written: even a view has to be stored
+  fixed_vector<short, Capacity> written_over{};  // nodes that overwrite memory
   fixed_set<Capacity> crosses_ops{};  // has a user of another user-level op
   const auto use = [&](int operand, int user) {
     ++num_users[operand];
@@ -62,12 +70,15 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       for (int k = 0; k < 2; ++k) demanded.insert(view_base(g, n.operands[k]));
     if (n.what == op::realize) demanded.insert(id);
     if (n.what == op::gather) indexed.insert(n.operands[0]);
+    if (n.what == op::scatter) indexed.insert(n.operands[0]);
+    if (overwrites(n.what)) written_over.push_back(static_cast<short>(id));
     if (n.what == op::assign) {
       demanded.insert(n.operands[1]);
       // A view of what is being overwritten would be read while it changes.
       if (n.operands[1] != n.operands[0] && memory_of(g, view_base(g, n.operands[1])) == memory_of(g, id)) indexed.insert(n.operands[1]);
     }
   }
+  r.overwrites = !written_over.empty();
   for (int id : g.outputs) demanded.insert(id);
   // A view inherits whatever its users cross, so that eager cuts below it.
   for (int id = g.size() - 1; id >= 0; --id)
@@ -75,7 +86,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
 
   // Values read before an assignment of what they read, and used after it, must be kept.
   const auto reads_overwritten = [&](int id, int user, const fixed_set<Capacity>& loads) {
-    for (int a : g.assigns) {
+    for (int a : written_over) {
       if (!(id < a && a < user)) continue;
       int base = g[a].operands[0];
       while (is_view(g[base].what)) base = g[base].operands[0];
@@ -103,7 +114,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     const node& n = g[id];
     const bool lazy_kind = is_pointwise(n.what) || n.what == op::concat || n.what == op::pad || n.what == op::gather ||
                            is_unrolled(g, id, o);
-    if (n.what == op::input || n.what == op::matmul || n.what == op::assign ||
+    if (n.what == op::input || n.what == op::matmul || overwrites(n.what) ||
         (is_reduction(n.what) && !is_unrolled(g, id, o))) {
       r.buffers.insert(id);
     } else if (lazy_kind || is_view(n.what) || n.what == op::iota) {
@@ -140,7 +151,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       if (is_unrolled(g, id, o) && unrolled_reads[id] > o.realize_accumulated_reads_threshold) keep = true;               // L5
       if (lazy_kind && num_ops > o.max_inlined_ops) keep = true;                                             // L6
       if (lazy_kind && o.one_kernel_per_op && crosses_ops.contains(id) && num_loads > 0) keep = true;
-      if (!g.assigns.empty() && reads_overwritten(id, last_user[id], bases[id])) keep = true;
+      if (!written_over.empty() && reads_overwritten(id, last_user[id], bases[id])) keep = true;
       // A constant or an index grid is inlined even if storage was asked for, unless it is a result.
       if (keep && num_loads == 0) keep = false;
       keep = keep || indexed.contains(id);

@@ -79,9 +79,10 @@ struct touch {
   int bytes = 0;
   int slot = -1;
   bool indexed = false;  // has an index expression
-  bool gather = false;
+  bool gather = false;  // or scatter
   long gather_coef = 0;
   pattern where{};
+  int index_operand = 0;  // of a gather or scatter: which operand is its index
 };
 
 template <class S>
@@ -121,6 +122,13 @@ struct touch_of<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> : touch_at<A
     return at_pattern<At>::holds(v, width, sizes) && (!is_dynamic(Coef) || sizes[dynamic_slot(Coef)] % width == 0);
   }
 };
+template <int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask>
+struct touch_of<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>>
+    : touch_of<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
+  static constexpr touch at(loop_var v, long width) {
+    return {static_cast<int>(sizeof(T)), Slot, true, true, Coef, at_pattern<At>::of(v, width), 1};
+  }
+};
 template <class At>
 struct touch_of<index_value<At>> : touch_at<At> {
   static constexpr touch at(loop_var v, long width) { return {0, -1, true, false, 0, at_pattern<At>::of(v, width)}; }
@@ -155,7 +163,7 @@ struct access_facts<body<S...>> {
         if (info.operands[k] >= 0) uniform = uniform && t.uniform[info.operands[k]];
       if (info.kind == statement_kind::reduce && v == loop_var::r) uniform = true;
       t.uniform[s] = uniform;
-      if (now.gather && !t.uniform[info.operands[0]]) now.where.kind = access::irregular;
+      if (now.gather && !t.uniform[info.operands[now.index_operand]]) now.where.kind = access::irregular;
       if (now.gather && now.where.kind == access::contiguous && !is_dynamic(now.gather_coef) &&
           now.gather_coef % width != 0)
         now.where = {access::strided, 1};

@@ -112,6 +112,9 @@ struct memory_of<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> : memory_at
 template <int Slot, class T, int A, class At, int Mask>
 struct memory_of<store<Slot, T, A, At, Mask>> : memory_at<Slot, T, At> {};
 
+template <int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask>
+struct memory_of<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> : memory_at<Slot, T, At> {};
+
 }  // namespace statement_detail
 
 template <class Body>

@@ -348,6 +348,47 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
   }
 };
 
+template <int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask>
+struct run_statement<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                             bool row_writer) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    constexpr bool per_row =
+        Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
+    T* base = static_cast<T*>(args.pointers[Slot]);
+    const std::int64_t coef = sinter::detail::resolve(Coef, args.sizes);
+    const std::int64_t bound = sinter::detail::resolve(Bound, args.sizes);
+    const auto row_of = [&](int lane) {
+      std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, lane));
+      if (row < 0) row += bound;
+      bool on = row >= 0 && row < bound;
+      if constexpr (Mask >= 0) on = on && lane_of<Mask>(f, lane);
+      return on ? row : std::int64_t(-1);
+    };
+#pragma unroll
+    for (int u = 0; u < shape::items; ++u) {
+      if (per_row ? !row_writer : !(t.ok[u] && t.fixed_ok)) continue;
+      T raw[shape::width];
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
+      // One index for all neighbours, and neighbours in memory: a row of a table.
+      constexpr bool by_rows = Mask < 0 && shape::width > 1 && shape::touches.where.kind == access::contiguous;
+      if constexpr (by_rows) {
+        const std::int64_t row = row_of(u * shape::width);
+        if (row >= 0) memory::write(base + row * coef, raw, t.x(u), t.r(u), args.sizes);
+      } else {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) {
+          const std::int64_t row = row_of(u * shape::width + j);
+          if (row >= 0) base[memory::offset(j, t.x(u), t.r(u), args.sizes) + row * coef] = raw[j];
+        }
+      }
+    }
+  }
+};
+
 /// Reductions accumulate in the kernel.
 template <class Op, class T, class Result, int A>
 struct run_statement<reduce<Op, T, Result, A>> {

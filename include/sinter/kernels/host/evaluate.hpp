@@ -326,6 +326,25 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     }
   }
 
+  template <int N, int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask>
+  void evaluate(scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>) {
+    T* const p = static_cast<T*>(args_.pointers[Slot]);
+    const std::int64_t coef = resolve(Coef, args_.sizes), bound = resolve(Bound, args_.sizes);
+    const auto scatter = [=, this](int lane, std::int64_t offset) {
+      if constexpr (Mask >= 0)
+        if (!value<Mask>(lane)) return;
+      std::int64_t index = static_cast<std::int64_t>(value<Index>(lane));
+      if (index < 0) index += bound;
+      if (index >= 0 && index < bound) p[offset + coef * index] = narrow<T>(value<A>(lane));
+    };
+    if constexpr (!layout_type::facts.varies[N]) scatter(0, offset<At>());
+    else
+      runs<At>([scatter](int first, int count, std::int64_t offset, auto step) {
+        for (int i = 0; i < count; ++i) scatter(first + i, offset + i * std::int64_t(step));
+        keep_stores();
+      });
+  }
+
   template <int N, class Op, class T, class Result, int A>
   void fold(reduce<Op, T, Result, A>, running_folds& f) {
     auto* const states = states_of<N>(f);

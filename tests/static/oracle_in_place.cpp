@@ -1,0 +1,39 @@
+// The oracle, sections 6 and 7 and row TT07: what changes nothing goes, and what is written where. Named by row; where
+// sinter differs on purpose docs/oracle.md says why.
+#include <cstdint>
+#include <tuple>
+
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+using std::tuple;
+
+using V = si::tensor<float, 10>;
+using M = si::tensor<float, 10, 10>;
+using I2 = si::tensor<std::int32_t, 2>;
+
+#define SINTER_ROW(ID, KERNELS, ELEMENTS, ...)                  \
+  constexpr auto ID = __VA_ARGS__;                              \
+  static_assert(ID.kernel_count() == KERNELS, #ID ": kernels"); \
+  static_assert(ID.numel_accessed() == ELEMENTS, #ID ": elements moved")
+
+// ---- 7: writes at computed places
+SINTER_ROW(IN01, 2, 26, si::fuse<V, I2>([](auto a, auto b) { return si::index_put(si::cos(a), b, 1.f); }));
+static_assert(IN01.workspace_bytes() == 0, "IN01: the cosine lies where the result is wanted");
+SINTER_ROW(IN02, 1, 6, si::fuse<V, I2>([](auto a, auto b) { return si::assign(a, si::index_put(a, b, 1.f)); }));
+SINTER_ROW(IN04, 1, 42, si::fuse<M, I2>([](auto a, auto b) { return si::assign(a, si::index_put<1>(a, b, 1.f)); }));
+
+// ---- 15: a target that is read later is copied
+SINTER_ROW(TT07, 2, 3 * 1024 + 2 * 10, si::fuse<si::tensor<float, 1024>>([](auto x) {
+             auto index = si::iota<0>(si::slice<0, 0, 10>(x));
+             return tuple(x, si::index_put(x, index, 1.f));
+           }));
+
+// Of several writes to one value only the last may write over it; a value that is read in between is kept.
+SINTER_ROW(twice, 3, 20 + 2 * 6, si::fuse<V, I2>([](auto a, auto b) {
+             return si::index_put(si::index_put(si::cos(a), b, 1.f), b + 3, 2.f);
+           }));
+SINTER_ROW(kept, 3, 30 + 2 * 6, si::fuse<V, I2>([](auto a, auto b) {
+             auto t = si::cos(a);
+             return tuple(si::index_put(t, b, 1.f), si::index_put(t, b, 2.f));
+           }));
