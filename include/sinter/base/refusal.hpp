@@ -41,6 +41,10 @@ enum class refusal : unsigned char {
   too_few_shared_bytes,
   too_far_apart,
   would_make_cycle,
+  lists_differ,
+  list_members_cross,     // ours
+  list_takes_pointwise,
+  list_member_not_one,
   unknown_label,          // ours: the question named no call of this plan
   num_refusals
 };
@@ -116,6 +120,14 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("they are further apart than options.max_fusion_distance, which may increase the peak memory");
     case refusal::would_make_cycle:
       return say("fusing them would make the plan cyclic");
+    case refusal::lists_differ:
+      return say("two foreach lists become one only if they are equally long");
+    case refusal::list_members_cross:
+      return say("a member of one foreach list needs another member's result of the other list");
+    case refusal::list_takes_pointwise:
+      return say("a foreach list takes in pointwise work only");
+    case refusal::list_member_not_one:
+      return say("it neither feeds nor follows exactly one member of the foreach list");
     case refusal::unknown_label:
       return say("no call of the plan has this label; explain(f) lists them");
     case refusal::num_refusals:

@@ -255,6 +255,18 @@ constexpr void assign_rank() {
                 "assign(target, value): the value has more dimensions than the target; reduce or reshape it");
 }
 
+// ---- lists
+template <int Length, bool HasExpression>
+constexpr void foreach_lists() {
+  static_assert(HasExpression, "foreach(lists..., fn): no list has an expression among its members; there is nothing to compute");
+  static_assert(Length != -1, "foreach(lists..., fn): no argument is a list; give at least one std::tuple");
+  static_assert(Length != -2, "foreach(lists..., fn): the lists differ in length; each needs a member for every call of fn");
+}
+template <bool Fits>
+constexpr void foreach_function() {
+  static_assert(Fits, "foreach(lists..., fn): fn cannot be called with one member of each list, in their order");
+}
+
 // ---- neural-network compositions
 template <int RankWeight, number Extent, number WeightExtent>
 constexpr void layer_norm_weight() {

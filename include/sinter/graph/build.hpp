@@ -15,6 +15,8 @@ struct graph_builder : graph<Capacity> {
 
   std::string_view call{};  ///< the outermost user-level op being traced, empty between calls
   short call_origin = -1;   ///< its origin, made with its first new node
+  short num_lists = 0;      ///< calls of foreach so far
+  short list = 0, member = 0;  ///< the one that is being traced, counted from 1, and its member
   bool refused = false;     ///< an op could not be: the compiler has said why, and nothing is planned
   bool assigned_to_value = false;  ///< the same for assign, whose target only the trace knows
 
@@ -124,7 +126,7 @@ struct graph_builder : graph<Capacity> {
     short instance = 0;
     for (int i = origins.size() - 1; i >= 0 && instance == 0; --i)
       if (origins[i].name == name) instance = static_cast<short>(origins[i].instance + 1);
-    return static_cast<short>(origins.push_back({name, instance}));
+    return static_cast<short>(origins.push_back({name, instance, list, list > 0 ? member : short{0}}));
   }
 };
 
@@ -141,6 +143,23 @@ class origin_scope {
   }
   origin_scope(const origin_scope&) = delete;
   origin_scope& operator=(const origin_scope&) = delete;
+
+ private:
+  trace* trace_;
+  bool outermost_;
+};
+
+/// While one lives, user-level calls are members of one list; lists inside calls belong to those.
+class list_scope {
+ public:
+  constexpr explicit list_scope(trace* t) : trace_(t), outermost_(t->call.empty() && t->list == 0) {
+    if (outermost_) t->list = ++t->num_lists;
+  }
+  constexpr ~list_scope() {
+    if (outermost_) trace_->list = 0;
+  }
+  list_scope(const list_scope&) = delete;
+  list_scope& operator=(const list_scope&) = delete;
 
  private:
   trace* trace_;

@@ -52,6 +52,8 @@ struct node {
 struct origin {
   std::string_view name{};
   short instance = 0;  ///< counts calls of that name: label "mm_0"
+  short list = 0;      ///< the foreach whose member this is, counted from 1; 0 if none
+  short member = 0;
 };
 
 /// A scalar of the program: a literal, or the value of a run-time number (`size`).
@@ -83,6 +85,8 @@ struct graph {
   constexpr const node& operator[](int id) const { return nodes[id]; }
   constexpr const extents& shape(int id) const { return lists[nodes[id].shape]; }
   constexpr number numel(int id) const { return sinter::numel(shape(id)); }
+  /// The user-level call that a node belongs to.
+  constexpr const origin& call_of(int id) const { return origins[nodes[id].origin]; }
   constexpr bool overflowed() const {
     return nodes.overflowed || lists.overflowed || scalars.overflowed || origins.overflowed || inputs.overflowed ||
            outputs.overflowed || assigns.overflowed || numbers.definitions.overflowed;

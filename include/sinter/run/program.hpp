@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sinter/expr/foreach.hpp"
 #include "sinter/expr/nn.hpp"
 #include "sinter/expr/tensor.hpp"
 #include "sinter/graph/rewrite.hpp"

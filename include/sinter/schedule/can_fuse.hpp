@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sinter/base/refusal.hpp"
+#include "sinter/schedule/foreach.hpp"
 #include "sinter/schedule/mix_order.hpp"
 
 namespace sinter::detail {
@@ -201,6 +202,7 @@ constexpr refusal can_fuse(State& s, int a, int b, bool may_mix) {
   const auto& second = s.groups[b];
   const options& o = *s.o;
   if (a == b) return refusal::same_kernel;
+  if (s.is_list(a) || s.is_list(b)) return can_fuse_lists(s, a, b);
   if (o.one_kernel_per_op && !s.same_call(a, b)) return refusal::different_ops;
   if (first.has_template && !o.matmul_template) return refusal::producer_is_foreign;
   if (second.has_template && !o.matmul_template) return refusal::consumer_is_foreign;
@@ -222,7 +224,7 @@ constexpr refusal can_fuse(State& s, int a, int b, bool may_mix) {
   const bool mixes = mixed == refusal::none;
   const std::int64_t shared = mixes ? mix_order_elements(s, a) : s.shared_bytes(a, b);
   if (shared == 0 && !vertical && (!o.aggressive_fusion || first.has_reduction || second.has_reduction)) return mixed;
-  if (first.size + second.size > o.max_fusion_size) return refusal::too_many_nodes;
+  if (first.alive && second.alive && first.size + second.size > o.max_fusion_size) return refusal::too_many_nodes;
   if (increases_peak_memory(s, a, b, shared)) return refusal::peak_memory;
   if (mixes) return s.would_make_cycle(a, b) ? refusal::would_make_cycle : refusal::none;
   loop_space space{};

@@ -40,8 +40,8 @@ struct candidate {
 /// Could reordering help? Only a pointwise group can follow a reduction's loops.
 template <class State>
 constexpr bool may_reorder_loops(const State& s, int a, int b) {
-  return s.groups[a].has_reduction != s.groups[b].has_reduction && !s.groups[a].has_template && !s.groups[b].has_template &&
-         !s.is_joint(a) && !s.is_joint(b);
+  if (s.is_joint(a) || s.is_joint(b)) return false;
+  return s.groups[a].has_reduction != s.groups[b].has_reduction && !s.groups[a].has_template && !s.groups[b].has_template;
 }
 
 /// Gives a pointwise node the loops of a reduction over `axes` of an equal shape (kept dimensions outside).
@@ -118,7 +118,7 @@ constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, int round, bool ma
       }
     }
     int first = a, second = b;
-    if (verdict != refusal::none && s.groups[b].has_template) {
+    if (verdict != refusal::none && (s.groups[b].has_template || s.is_list(b))) {
       const refusal reversed = can_fuse(s, b, a);
       if (reversed == refusal::none) verdict = reversed, first = b, second = a;
     }
@@ -171,7 +171,7 @@ constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, int round, bool ma
     if (fuse_mix_order(s, a, b)) continue;
     loop_space space = s.groups[a].has_template ? s.groups[a].space : s.groups[b].space;
     if (!s.groups[a].has_template && !s.groups[b].has_template) common_space(s, a, b, space);
-    s.fuse(a, b, space);
+    fuse_groups(s, a, b, space);
   }
   return fused;
 }
@@ -183,6 +183,7 @@ constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g,
   r.state.o = &o;
   r.state.list = nodes;
   r.state.init();
+  form_lists(r.state);
   while (r.rounds < o.max_fusion_rounds && fuse_once(r, r.rounds, false) > 0) ++r.rounds;
   while (fuse_once(r, r.rounds, true) > 0) ++r.rounds;
   if (o.combo_kernels) combine_kernels(r.state);

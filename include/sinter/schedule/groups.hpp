@@ -73,6 +73,7 @@ struct group_state {
 
   // ---- joint groups; a plain group is its own only part
   constexpr bool is_joint(int a) const { return groups[a].num_parts > 0; }
+  constexpr bool is_list(int a) const { return groups[a].how == joint::list; }
   constexpr int num_parts(int a) const { return is_joint(a) ? groups[a].num_parts : 1; }
   constexpr int part(int a, int i) const {
     if (!is_joint(a)) return a;

@@ -66,6 +66,9 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     const node& n = g[id];
     for (int k = 0; k < n.num_operands(); ++k)
       if (k == 0 || n.operands[k] != n.operands[0]) use(n.operands[k], id);
+    // What leaves a list is stored; inside it, and from list to list, the ordinary rules hold.
+    for (int k = 0; k < n.num_operands() && g.call_of(id).list == 0; ++k)
+      if (const int base = view_base(g, n.operands[k]); g.call_of(base).list > 0) demanded.insert(base);
     if (n.what == op::matmul)  // L1: operands of foreign kernels and templates
       for (int k = 0; k < 2; ++k) demanded.insert(view_base(g, n.operands[k]));
     if (n.what == op::realize) demanded.insert(id);
