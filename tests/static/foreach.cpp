@@ -52,14 +52,28 @@ SINTER_KERNELS(FE10_consumers, 1, si::fuse<M, N, M, N>([](auto a0, auto a1, auto
 static_assert(FE10_consumers.numel_accessed() == 4 * 100 + 3 * 400);
 // Producers that are stored: another reads them, or they are results.
 SINTER_KERNELS(FE10_producers, 1, si::fuse<M, N, M, N>([](auto a0, auto a1, auto b0, auto b1) {
-                 auto p0 = si::sin(a0), p1 = si::cos(a1);
+                 auto p0 = si::sin(a0);
+                 auto p1 = si::cos(a1);
                  return tuple(p0, p1, si::foreach(tuple(p0, p1), tuple(b0, b1), add));
                }));
 SINTER_KERNELS(FE10, 1, si::fuse<M, N, M, N>([](auto a0, auto a1, auto b0, auto b1) {
-                 auto c0 = a0 + b0, c1 = a1 + b1;
+                 auto c0 = a0 + b0;
+                 auto c1 = a1 + b1;
                  auto [d0, d1] = si::foreach(tuple(a0, a1), tuple(b0, b1), [](auto a, auto b) { return a * b; });
                  auto [e0, e1] = si::foreach(tuple(d0, d1), tuple(c0, c1), add);
                  return tuple(e0 * c0, e1 * c1, d0);
+               }));
+
+// Transposed members keep no others apart.
+using C4 = si::tensor<float, 2, 3, 3, 2>;
+using D4 = si::tensor<float, 20, 2, 2, 20>;
+constexpr auto channels_last = [](auto x) { return si::permute<0, 3, 1, 2>(x); };
+SINTER_KERNELS(FE13, 1, si::fuse<C4, C4, D4, D4>([](auto a0, auto a1, auto b0, auto b1) {
+                 return si::foreach(tuple(si::concat<1>(channels_last(a0), channels_last(a1)),
+                                          si::concat<1>(channels_last(b0), channels_last(b1))), 1.f, add);
+               }));
+SINTER_KERNELS(FE14, 1, si::fuse<C4, C4, N>([](auto a0, auto a1, auto b) {
+                 return si::foreach(tuple(si::concat<1>(channels_last(a0), channels_last(a1)), b), 1.f, add);
                }));
 
 // Lists of lists' results.

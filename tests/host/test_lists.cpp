@@ -1,5 +1,0 @@
-// The cases of tests/cases/lists.hpp on the host.
-// SPDX-License-Identifier: BSL-1.0
-#include "on_host.hpp"
-
-#include "../cases/lists.hpp"
