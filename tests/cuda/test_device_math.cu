@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sinter/base/math.hpp"
+#include "sinter/kernels/cuda/fast_math.cuh"
 
 namespace {
 
@@ -67,4 +68,55 @@ TEST_CASE("sine of what is not finite is NaN") {
   REQUIRE(cudaMemcpy(y, in + 3, sizeof y, cudaMemcpyDeviceToHost) == cudaSuccess);
   for (float v : y) CHECK(std::isnan(v));
   CHECK(cudaFree(in) == cudaSuccess);
+}
+
+namespace {
+
+template <class Op, class T>
+__global__ void evaluate_short(float* y) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = sinter::cuda::detail::function_for<Op, T>::apply(sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))));
+}
+
+/// The largest error of Op over all values of T, in units of T's last place; of less than `floor` nothing counts.
+template <class Op, class T, class Truth>
+double worst_of_short(int digits, double floor, Truth truth) {
+  float* device = nullptr;
+  std::vector<float> y(65536);
+  REQUIRE(cudaMalloc(&device, sizeof(float) * y.size()) == cudaSuccess);
+  evaluate_short<Op, T><<<256, 256>>>(device);
+  REQUIRE(cudaMemcpy(y.data(), device, sizeof(float) * y.size(), cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(cudaFree(device) == cudaSuccess);
+  double worst = 0;
+  for (unsigned i = 0; i < 65536; ++i) {
+    const double x = sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))), exact = truth(x);
+    if (!std::isfinite(x) || std::fabs(exact) > 1e38) continue;
+    int exponent = 0;
+    (void)std::frexp(exact, &exponent);
+    const double unit = std::ldexp(1.0, std::max(exponent, -125) - digits);
+    worst = std::max(worst, std::max(std::fabs(y[i] - exact) - floor, 0.0) / unit);
+  }
+  return worst;
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double gelu_tanh(double x) { return x * sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x)); }
+
+template <class T>
+void check_short(int digits) {
+  namespace ops = sinter::ops;
+  CHECK(worst_of_short<ops::exp, T>(digits, 1e-38, [](double x) { return std::exp(x); }) < 0.25);
+  CHECK(worst_of_short<ops::sigmoid, T>(digits, 1e-37, sigmoid) < 0.25);
+  CHECK(worst_of_short<ops::silu, T>(digits, 1e-35, [](double x) { return x * sigmoid(x); }) < 0.25);
+  CHECK(worst_of_short<ops::gelu_tanh, T>(digits, 1e-35, gelu_tanh) < 0.25);
+}
+
+}  // namespace
+
+TEST_CASE("functions of 16-bit values") {
+  check_short<sinter::f16>(11);
+  check_short<sinter::bf16>(8);
+  namespace ops = sinter::ops;
+  CHECK(worst_of_short<ops::tanh, sinter::bf16>(8, 0, [](double x) { return std::tanh(x); }) < 0.25);
+  CHECK(worst_of_short<ops::gelu, sinter::bf16>(8, 4e-7, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }) < 0.25);
 }

@@ -43,6 +43,7 @@ struct lowering {
   Table* numbers;
   loop_space space{};
   bool precise = false;
+  bool exact = false;
 
   fixed_vector<instruction, max_instructions> code{};
   fixed_vector<access_form, 128> accesses{};
@@ -155,9 +156,11 @@ struct lowering {
 
   constexpr short compute(op what, dtype type, dtype result, short a, short b = -1, short c = -1) {
     instruction i{};
-    i.code = opcode::compute, i.what = what, i.type = type, i.result = result, i.a = a, i.b = b, i.c = c;
+    const auto is_short = [](dtype t) { return t == dtype::f16 || t == dtype::bf16; };
+    i.code = opcode::compute, i.what = what, i.result = result, i.a = a, i.b = b, i.c = c;
+    i.type = exact && is_short(type) ? dtype::f32 : type;  // kernels may compute 16-bit functions with less care
     const short value = push(i);
-    if (!precise || (result != dtype::f16 && result != dtype::bf16)) return value;
+    if (!precise || !is_short(result)) return value;
     return convert(opcode::cast, result, result, value);
   }
   constexpr short convert(opcode code_, dtype from, dtype to, short a) {

@@ -114,6 +114,7 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
   const auto start = [&](number rnumel) {
     list l{&g, &s.list.buffers, &numbers};
     l.precise = s.o->precise_casts;
+    l.exact = s.o->exact_math;
     l.space = {k.space.numel, rnumel};
     s.each_member(a, -1, [&](int m) { l.internal.insert(s.list.nodes[m].root); });
     return l;

@@ -18,6 +18,7 @@ struct options {
   bool combo_kernels = false;          ///< independent kernels that are left share a launch
   bool mix_order_reduction = true;     ///< rows and columns of one tensor reduced in one kernel that reads it once
   bool precise_casts = false;          ///< round intermediates where eager execution would store them
+  bool exact_math = false;             ///< functions of 16-bit values as good as those of float
 
   // ---- thresholds; Inductor's defaults (reference: torch._inductor.config)
   int max_fusion_rounds = 10;

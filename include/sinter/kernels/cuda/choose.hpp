@@ -95,6 +95,10 @@ inline constexpr int row_block = 128;
 /// kept value per element, and 1024 threads have 64 registers each.
 inline constexpr int few_lanes = 16, many_lanes = 32;
 
+/// Threads of a block that walks a row. One phase: more blocks hide the latency better. Several: the rows that are being
+/// walked have to stay in the L2 until their last phase, so as few as fill an SM.
+constexpr int looped_block(bool can_split) { return can_split ? 256 : 1024; }
+
 constexpr row_shape row_of(std::int64_t groups, int items) {
   const int threads = threads_for((groups + items - 1) / items);
   return {true, threads, threads < row_block ? row_block / threads : 1, items};
@@ -118,7 +122,7 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, int kept, bool ca
       return shape;
     }
   }
-  return {false, can_split ? 256 : 512, 1, few < 4 && width == 1 ? 4 : few};
+  return {false, looped_block(can_split), 1, few < 4 && width == 1 ? 4 : few};
 }
 
 /// The persistent kernel for rows of run-time length: this many elements at most.

@@ -10,6 +10,7 @@
 
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/cuda/chunk_access.hpp"
+#include "sinter/kernels/cuda/fast_math.cuh"
 #include "sinter/kernels/cuda/words.cuh"
 
 namespace sinter::cuda::mm {
@@ -258,9 +259,10 @@ struct chunk<body<S...>, Width, Along> {
 #pragma unroll
     for (int e = 0; e < lanes<I>; ++e) {
       using R = compute_t<Result>;
-      if constexpr (C >= 0) values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e), lane<B>(v, e), lane<C>(v, e)));
-      else if constexpr (B >= 0) values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e), lane<B>(v, e)));
-      else values_of<I>(v)[e] = static_cast<R>(Op::apply(lane<A>(v, e)));
+      using F = typename detail::function_of<Op, T>::type;
+      if constexpr (C >= 0) values_of<I>(v)[e] = static_cast<R>(F::apply(lane<A>(v, e), lane<B>(v, e), lane<C>(v, e)));
+      else if constexpr (B >= 0) values_of<I>(v)[e] = static_cast<R>(F::apply(lane<A>(v, e), lane<B>(v, e)));
+      else values_of<I>(v)[e] = static_cast<R>(F::apply(lane<A>(v, e)));
     }
   }
   template <int I, class From, class To, int A, class Place, class Sources>

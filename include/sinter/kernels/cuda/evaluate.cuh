@@ -10,6 +10,7 @@
 
 #include "sinter/base/op.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/cuda/fast_math.cuh"
 #include "sinter/kernels/cuda/access.hpp"
 #include "sinter/kernels/cuda/memory.cuh"
 #include "sinter/kernels/cuda/quotient.cuh"
@@ -288,9 +289,10 @@ struct run_statement<compute<Op, T, Result, A, B, C>> {
     } else {
 #pragma unroll
       for (int l = 0; l < own; ++l) {
-        if constexpr (C >= 0) out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l), lane_of<C>(f, l)));
-        else if constexpr (B >= 0) out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l), lane_of<B>(f, l)));
-        else out[l] = static_cast<R>(Op::apply(lane_of<A>(f, l)));
+        using F = function_for<Op, T>;
+        if constexpr (C >= 0) out[l] = static_cast<R>(F::apply(lane_of<A>(f, l), lane_of<B>(f, l), lane_of<C>(f, l)));
+        else if constexpr (B >= 0) out[l] = static_cast<R>(F::apply(lane_of<A>(f, l), lane_of<B>(f, l)));
+        else out[l] = static_cast<R>(F::apply(lane_of<A>(f, l)));
       }
     }
   }

@@ -94,7 +94,7 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
         return launch_looped<width, looped.items, looped.threads, int>(Body{}, args, splits, workspace, stream, name);
     }
   }
-  launch_looped<1, 4, can_split ? 256 : 512, std::int64_t>(Body{}, args, splits, workspace, stream, name);
+  launch_looped<1, 4, looped_block(can_split), std::int64_t>(Body{}, args, splits, workspace, stream, name);
 }
 
 template <class Body, long StaticNumel, class Args>
