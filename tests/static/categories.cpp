@@ -148,5 +148,12 @@ static_assert(chain.why_not_fused("", "exp_0") == refusal::unknown_label);
 // ---- writes in place
 constexpr auto in_place = si::fuse<X, X>([](auto x, auto y) { return si::assign(x, x + y); });
 static_assert(in_place.kernel_count() == 1);
-constexpr auto across = si::fuse<W>([](auto x) { return tuple(si::assign(x, x + 1.f), si::exp(si::transpose(x))); });
-static_assert(across.kernel_count() == 2);
+// What reads the new elements in another order can follow the write, and put its own result where it belongs.
+constexpr auto across = [](auto x) { return tuple(si::assign(x, x + 1.f), si::exp(si::transpose(x))); };
+static_assert(si::fuse<W>(across).kernel_count() == 1);
+constexpr si::options fixed_loops = [] {
+  si::options o = si::standard;
+  o.index_inversion = o.loop_ordering = false;
+  return o;
+}();
+static_assert(si::fuse<fixed_loops, W>(across).kernel_count() == 2);

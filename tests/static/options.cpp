@@ -43,9 +43,14 @@ static_assert(si::fuse<with<&options::max_fusion_distance, 1>, X>(siblings).kern
 // Strangers of equal extents.
 constexpr auto strangers = [](auto x, auto y) { return tuple(si::sin(x), si::cos(y)); };
 static_assert(si::fuse<X, X>(strangers).kernel_count() == 2);
-static_assert(si::fuse<with<&options::aggressive_fusion, true>, X, X>(strangers).kernel_count() == 1);
-static_assert(si::fuse<with<&options::aggressive_fusion, true>, X, Y>(strangers).kernel_count() == 1);
-static_assert(si::fuse<with<&options::aggressive_fusion, true>, X, V>(strangers).kernel_count() == 2);
+constexpr options aggressive = with<&options::aggressive_fusion, true>;
+static_assert(si::fuse<aggressive, X, X>(strangers).kernel_count() == 2);  // they still share too little
+static_assert(si::fuse<aggressive, X, X>(strangers).why_not_fused("sin_0", "cos_0") ==
+              si::refusal::too_few_shared_bytes);
+constexpr options any_pair = with<&options::min_shared_bytes, 0, aggressive>;
+static_assert(si::fuse<any_pair, X, X>(strangers).kernel_count() == 1);
+static_assert(si::fuse<any_pair, X, Y>(strangers).kernel_count() == 1);
+static_assert(si::fuse<any_pair, X, V>(strangers).kernel_count() == 2);
 
 // What is stored: a value that two matmuls read apart, a value with many loads.
 constexpr auto sum_of_six = [](auto a, auto b, auto c, auto d, auto e, auto f) {

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <bit>
+
 #include "sinter/base/config.hpp"
 
 namespace sinter {
@@ -52,6 +54,23 @@ struct fixed_set {
   constexpr void insert(int i) { words[i >> 6] |= 1UL << (i & 63); }
   constexpr void insert(const fixed_set& other) {
     for (int w = 0; w < num_words; ++w) words[w] |= other.words[w];
+  }
+  constexpr void keep(const fixed_set& other) {
+    for (int w = 0; w < num_words; ++w) words[w] &= other.words[w];
+  }
+  constexpr void erase(const fixed_set& other) {
+    for (int w = 0; w < num_words; ++w) words[w] &= ~other.words[w];
+  }
+  constexpr int size() const {
+    int n = 0;
+    for (unsigned long w : words) n += std::popcount(w);
+    return n;
+  }
+  /// Calls f for each element, smallest first.
+  template <class F>
+  constexpr void each(F f) const {
+    for (int w = 0; w < num_words; ++w)
+      for (unsigned long rest = words[w]; rest != 0; rest &= rest - 1) f(w * 64 + std::countr_zero(rest));
   }
   constexpr bool intersects(const fixed_set& other) const {
     for (int w = 0; w < num_words; ++w)

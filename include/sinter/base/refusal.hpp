@@ -16,6 +16,8 @@ enum class refusal : unsigned char {
   wrong_direction,
   prologue_off,
   prologue_not_pointwise,
+  prologue_overwrites,
+  prologue_inner_is_shared,
   prologue_result_is_shared,
   prologue_reads_more,
   prologue_only_pads,
@@ -23,8 +25,10 @@ enum class refusal : unsigned char {
   templates_differ,       // ours: dual matmul
   epilogue_off,
   epilogue_not_pointwise,
+  epilogue_is_prologue,   // ours
   before_mix_order,
   mix_order_both_parts,
+  set_apart,
   no_shared_data,
   mix_order_off,
   mix_order_strided,
@@ -32,14 +36,16 @@ enum class refusal : unsigned char {
   mix_order_columns,
   too_many_nodes,
   peak_memory,
-  index_mismatch,
-  intermediate_nodes,
-  overwrites_operand,
+  too_many_buffers,
+  too_few_shared_bytes,
+  too_far_apart,
+  too_many_siblings,
   extents_differ,
   reduced_extents_differ,
   loops_incompatible,
-  too_few_shared_bytes,
-  too_far_apart,
+  index_mismatch,
+  intermediate_nodes,
+  overwrites_operand,
   would_make_cycle,
   lists_differ,
   list_members_cross,     // ours
@@ -70,6 +76,10 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("prologue fusion is switched off; set options.prologue_fusion");
     case refusal::prologue_not_pointwise:
       return say("only pointwise work can enter a matmul as its prologue; max_fusion also lets row normalisations in");
+    case refusal::prologue_overwrites:
+      return say("the producer overwrites an input, which cannot be done on a matmul's loads");
+    case refusal::prologue_inner_is_shared:
+      return say("a value inside the prologue is needed outside the matmul as well");
     case refusal::prologue_result_is_shared:
       return say("the producer's result is needed outside the matmul as well");
     case refusal::prologue_reads_more:
@@ -84,10 +94,14 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("epilogue fusion is switched off; set options.epilogue_fusion");
     case refusal::epilogue_not_pointwise:
       return say("a reduction cannot be the epilogue of a matmul");
+    case refusal::epilogue_is_prologue:
+      return say("it is worth more on the loads of the matmul that reads it than beside another");
     case refusal::before_mix_order:
       return say("nothing is fused before a kernel that reduces both rows and columns");
     case refusal::mix_order_both_parts:
       return say("it waits for both parts of a kernel that reduces rows and columns, or one part waits for it");
+    case refusal::set_apart:
+      return say("no_fuse keeps the result of one of them apart");
     case refusal::no_shared_data:
       return say("they share no data; with options.aggressive_fusion pointwise kernels of equal extents need not");
     case refusal::mix_order_off:
@@ -102,22 +116,26 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("one kernel would hold more nodes than options.max_fusion_size");
     case refusal::peak_memory:
       return say("fusing them would increase the peak memory; options.peak_memory_factor weighs saved bytes");
-    case refusal::index_mismatch:
-      return say("the consumer reads the producer's result at other indices than those it is written at");
-    case refusal::intermediate_nodes:
-      return say("another kernel has to run between them");
-    case refusal::overwrites_operand:
-      return say("one would overwrite an input that the other still reads at other indices");
+    case refusal::too_many_buffers:
+      return say("one kernel would read and write more buffers than options.max_unique_io_buffers, or 96");
+    case refusal::too_few_shared_bytes:
+      return say("they share fewer bytes than options.min_shared_bytes");
+    case refusal::too_far_apart:
+      return say("they are further apart than options.max_fusion_distance, which may increase the peak memory");
+    case refusal::too_many_siblings:
+      return say("one kernel would hold more siblings than options.target takes");
     case refusal::extents_differ:
       return say("their extents differ");
     case refusal::reduced_extents_differ:
       return say("they reduce different extents");
     case refusal::loops_incompatible:
       return say("the pointwise loop cannot be split into the reduction's loops");
-    case refusal::too_few_shared_bytes:
-      return say("they share fewer bytes than options.min_shared_bytes");
-    case refusal::too_far_apart:
-      return say("they are further apart than options.max_fusion_distance, which may increase the peak memory");
+    case refusal::index_mismatch:
+      return say("the consumer reads the producer's result at other indices than those it is written at");
+    case refusal::intermediate_nodes:
+      return say("another kernel has to run between them");
+    case refusal::overwrites_operand:
+      return say("one would overwrite an input that the other still reads at other indices");
     case refusal::would_make_cycle:
       return say("fusing them would make the plan cyclic");
     case refusal::lists_differ:

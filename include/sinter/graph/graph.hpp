@@ -38,9 +38,10 @@ struct node {
   short shape = 0;  ///< position in graph::lists
   short attr = 0, list = -1, list2 = -1;
   short origin = -1;
+  bool set_apart = false;  ///< no_fuse: it has a buffer, and the kernel that computes it does nothing else
 
   constexpr int num_operands() const { return operands[0] < 0 ? 0 : operands[1] < 0 ? 1 : operands[2] < 0 ? 2 : 3; }
-  /// Same value for sure? (The origin does not count.)
+  /// Same value for sure? (The origin does not count, nor does set_apart.)
   friend constexpr bool same_value(const node& a, const node& b) {
     return a.what == b.what && a.operands[0] == b.operands[0] && a.operands[1] == b.operands[1] &&
            a.operands[2] == b.operands[2] && a.type == b.type && a.shape == b.shape && a.attr == b.attr &&

@@ -122,6 +122,7 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
     short result = keeps ? short{-1} : detail::unchanged(b, n);
     if (result < 0) result = detail::folded(b, n);
     renamed[id] = result >= 0 ? result : b.add(n);
+    if (n.set_apart && !is_leaf(b.nodes[renamed[id]].what)) b.nodes[renamed[id]].set_apart = true;
   }
   for (input_info i : g.inputs) {
     i.node = renamed[i.node];

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sinter/expr/foreach.hpp"
+#include "sinter/expr/hint.hpp"
 #include "sinter/expr/nn.hpp"
 #include "sinter/expr/tensor.hpp"
 #include "sinter/graph/rewrite.hpp"

@@ -4,9 +4,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "sinter/schedule/can_fuse.hpp"
+#include "sinter/schedule/backend.hpp"
 #include "sinter/schedule/combo.hpp"
 #include "sinter/schedule/log.hpp"
+#include "sinter/schedule/reorder.hpp"
 
 namespace sinter::detail {
 
@@ -32,148 +33,144 @@ constexpr int last_verdict(const fusion_result<Capacity>& r, int a, int b) {
   return last;
 }
 
+/// A pair that may be fused. In Inductor prologues whose template also has an epilogue wait for everything else.
 struct candidate {
   short a = -1, b = -1;
+  short priority = 0;
+  bool reordered = false, set_aside = false;
   fusion_score key{};
+
+  friend constexpr bool operator<(const candidate& x, const candidate& y) {
+    return x.set_aside != y.set_aside ? x.set_aside : x.key < y.key;
+  }
 };
 
-/// Could reordering help? Only a pointwise group can follow a reduction's loops.
-template <class State>
-constexpr bool may_reorder_loops(const State& s, int a, int b) {
-  if (s.is_joint(a) || s.is_joint(b)) return false;
-  return s.groups[a].has_reduction != s.groups[b].has_reduction && !s.groups[a].has_template && !s.groups[b].has_template;
-}
-
-/// Gives a pointwise node the loops of a reduction over `axes` of an equal shape (kept dimensions outside).
-template <class State>
-constexpr bool reorder(State& s, int node_number, unsigned axes) {
-  scheduler_node changed = s.list.nodes[node_number];
-  changed.by_axes = true;
-  changed.axes = static_cast<unsigned char>(axes);
-  fixed_set<decltype(s.list.nodes)::capacity> origins{};
-  if (describe(*s.g, s.list, changed, origins, *s.o) >= 0) return false;
-  s.list.nodes[node_number] = changed;
-  return true;
-}
-
-/// Reorders the loops of one side so that both walk shared data alike. True if something changed.
-template <class State>
-constexpr bool reorder_loops(State& s, int a, int b) {
-  const bool a_reduces = s.groups[a].has_reduction;
-  const int reducing = a_reduces ? a : b, pointwise = a_reduces ? b : a;
-  unsigned axes = 0;
-  extents shape{};
-  s.each_member(reducing, -1, [&](int m) {
-    if (s.list.nodes[m].kind != node_kind::reduction) return;
-    const node& root = (*s.g)[s.list.nodes[m].root];
-    axes = static_cast<unsigned>(root.attr);
-    shape = s.g->shape(root.operands[0]);
-  });
-  bool fits = true;
-  s.each_member(pointwise, -1, [&](int m) {
-    const node& root = (*s.g)[s.list.nodes[m].root];
-    if (s.list.nodes[m].by_axes || overwrites(root.what) || !(s.g->shape(s.list.nodes[m].root) == shape)) fits = false;
-  });
-  if (!fits) return false;
-  bool changed = true;
-  s.each_member(pointwise, -1, [&](int m) { changed = reorder(s, m, axes) && changed; });
-  if (changed) s.groups[pointwise].space = s.groups[reducing].space;
-  return changed;
-}
-
-template <class State>
-constexpr bool touches(const State& s, int a, int buffer) {
-  for (int m = s.groups[a].head; m >= 0; m = s.next[m]) {
-    const scheduler_node& n = s.list.nodes[m];
-    for (int k = 0; k < n.num_dependencies; ++k)
-      if (s.list.dependencies[n.first_dependency + k].buffer == buffer) return true;
-  }
-  return false;
-}
-
-/// One round. Returns how many pairs were fused.
+/// One round: what is asked, what may be, and what is done.
 template <int Capacity, class Recorder>
-constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, int round, bool may_reorder) {
-  auto& s = r.state;
-  const options& o = *s.o;
+struct fusion_round {
+  fusion_result<Capacity, Recorder>& r;
+  bool may_reorder = false;
   fixed_vector<candidate, 8 * Capacity> candidates{};
   fixed_set<group_state<Capacity>::max_groups> seen[group_state<Capacity>::max_groups]{};
 
-  const auto note = [&](log_event event, int a, int b, refusal reason, const fusion_score& key) {
-    r.log.note({static_cast<short>(round), event, s.groups[a].head, s.groups[b].head, reason, key, s.shared_bytes(a, b)});
-  };
-  const auto consider = [&](int a, int b) {
+  constexpr void note(log_event event, int a, int b, refusal reason, const fusion_score& key, const shared_data& shared) {
+    const auto& groups = r.state.groups;
+    r.log.note({static_cast<short>(r.rounds), event, groups[a].head, groups[b].head, reason, key, shared.bytes()});
+  }
+
+  /// Asks about a pair, once in a round.
+  constexpr void consider(int a, int b) {
+    auto& s = r.state;
     if (seen[a].contains(b)) return;
     seen[a].insert(b);
-    refusal verdict = can_fuse(s, a, b);
-    if (may_reorder && may_reorder_loops(s, a, b) && (verdict == refusal::no_shared_data || verdict == refusal::index_mismatch ||
-                        verdict == refusal::loops_incompatible || verdict == refusal::too_few_shared_bytes)) {
-      const auto kept = s;
-      if (reorder_loops(s, a, b)) {
-        const refusal again = can_fuse(s, a, b);
-        if (again == refusal::none)
-          verdict = again;
-        else
-          s = kept;
-      }
-    }
+    loop_space space{};
+    shared_data shared = shared_by(s, a, b);
+    refusal verdict = can_fuse(s, a, b, shared, space);
+    const bool reordered = ask_reordered(verdict, a, b, shared, space, false);
+    if (reordered) verdict = refusal::none;
     int first = a, second = b;
-    if (verdict != refusal::none && (s.groups[b].has_template || s.is_list(b))) {
-      const refusal reversed = can_fuse(s, b, a);
-      if (reversed == refusal::none) verdict = reversed, first = b, second = a;
-    }
-    if (verdict == refusal::none && s.would_make_cycle(first, second)) verdict = refusal::would_make_cycle;
+    if (verdict != refusal::none && (s.groups[b].has_template || s.is_list(b)) && can_fuse(s, b, a, shared, space) == refusal::none)
+      verdict = refusal::none, first = b, second = a;
     fusion_score key{};
-    if (verdict == refusal::none || Recorder::wants_scores) key = score(s, first, second);
-    note(log_event::considered, first, second, verdict, key);
-    if (verdict == refusal::none) candidates.push_back({static_cast<short>(first), static_cast<short>(second), key});
-  };
-
-  const fixed_vector<short, Capacity> order = s.execution_order();
-
-  // Candidates: for each buffer, in first-seen order, each group with the next ones that touch it.
-  fixed_set<Capacity> visited{};
-  for (int ga : order)
-    for (int m = s.groups[ga].head; m >= 0; m = s.next[m]) {
-      const scheduler_node n = s.list.nodes[m];
-      for (int k = 0; k < n.num_dependencies; ++k) {
-        const int buffer = s.list.dependencies[n.first_dependency + k].buffer;
-        if (visited.contains(buffer)) continue;
-        visited.insert(buffer);
-        fixed_vector<short, Capacity> users{};
-        for (int gb : order)
-          if (touches(s, gb, buffer)) users.push_back(static_cast<short>(gb));
-        for (int i = 0; i < users.size(); ++i)
-          for (int j = i + 1; j < users.size() && j <= i + o.pair_window; ++j) consider(users[i], users[j]);
-      }
-    }
-  if (o.aggressive_fusion)
-    for (int i = 0; i < order.size(); ++i)
-      for (int j = i + 1; j < order.size() && j <= i + o.pair_window; ++j)
-        if (s.groups[order[i]].space == s.groups[order[j]].space) consider(order[i], order[j]);
-
-  // Best first; ties stay in candidate order.
-  for (int i = 1; i < candidates.size(); ++i)
-    for (int j = i; j > 0 && candidates[j - 1].key < candidates[j].key; --j) {
-      const candidate c = candidates[j];
-      candidates[j] = candidates[j - 1], candidates[j - 1] = c;
-    }
-
-  r.overflowed = r.overflowed || candidates.overflowed;
-  int fused = 0;
-  for (const candidate& c : candidates) {
-    const int a = s.group_of[s.groups[c.a].head], b = s.group_of[s.groups[c.b].head];
-    refusal verdict = can_fuse(s, a, b);
-    if (verdict == refusal::none && s.would_make_cycle(a, b)) verdict = refusal::would_make_cycle;
-    note(verdict == refusal::none ? log_event::fused : log_event::invalidated, c.a, c.b, verdict, c.key);
-    if (verdict != refusal::none) continue;
-    ++fused;
-    if (fuse_mix_order(s, a, b)) continue;
-    loop_space space = s.groups[a].has_template ? s.groups[a].space : s.groups[b].space;
-    if (!s.groups[a].has_template && !s.groups[b].has_template) common_space(s, a, b, space);
-    fuse_groups(s, a, b, space);
+    if (verdict == refusal::none || Recorder::wants_scores) key = score(s, first, second, shared);
+    note(log_event::considered, first, second, verdict, key, shared);
+    if (verdict != refusal::none) return;
+    const bool vertical = s.groups[second].ancestors.intersects(s.groups[first].members);
+    const int priority = backend_of(s.o->target).fusion_priority(vertical, s.groups[first].has_reduction);
+    candidates.push_back({static_cast<short>(first), static_cast<short>(second), static_cast<short>(priority), reordered, false, key});
   }
-  return fused;
+
+  /// A refusal that other loops could lift is asked about again with those; they stay only if they are kept.
+  constexpr bool ask_reordered(refusal verdict, int a, int b, shared_data& shared, loop_space& space, bool keep) {
+    auto& s = r.state;
+    if (!is_about_loops(verdict) || !backend_of(s.o->target).reorders_loops) return false;
+    kept_loops<Capacity> kept{};
+    if (!can_fuse_reordered(s, a, b, may_reorder, shared, space, kept)) return false;
+    if (!keep) put_back(s, kept);
+    return true;
+  }
+
+  /// For each buffer in first-seen order, each group with the next ones that touch it; in aggressive mode then each with
+  /// the next ones of equal loops.
+  constexpr void find_candidates() {
+    auto& s = r.state;
+    const fixed_vector<short, Capacity> order = s.execution_order();
+    const auto pair_up = [&](const fixed_vector<short, Capacity>& list) {
+      for (int i = 0; i < list.size(); ++i)
+        for (int j = i + 1; j < list.size() && j <= i + s.o->pair_window; ++j) consider(list[i], list[j]);
+    };
+    fixed_set<Capacity> visited{};
+    for (int group : order) {
+      // (Not the group's set: that is in another order.)
+      for (int m = s.groups[group].head; m >= 0; m = s.after(group, m))
+        for (int k = 0; k < s.list.nodes[m].num_dependencies; ++k) {
+          const int buffer = s.list.dependencies[s.list.nodes[m].first_dependency + k].buffer;
+          if (visited.contains(buffer)) continue;
+          visited.insert(buffer);
+          fixed_vector<short, Capacity> users{};
+          for (short user : order)
+            if (s.groups[user].buffers.contains(buffer)) users.push_back(user);
+          pair_up(users);
+        }
+    }
+    if (!s.o->aggressive_fusion) return;
+    fixed_set<group_state<Capacity>::max_groups> grouped{};
+    for (int i = 0; i < order.size(); ++i) {
+      if (grouped.contains(order[i])) continue;
+      fixed_vector<short, Capacity> alike{};
+      for (int j = i; j < order.size(); ++j)
+        if (s.groups[order[j]].space == s.groups[order[i]].space) alike.push_back(order[j]), grouped.insert(order[j]);
+      pair_up(alike);
+    }
+  }
+
+  /// Keeps those of the smallest priority, best first; ties stay in the order in which they were found.
+  constexpr void sort_candidates() {
+    int smallest = 0;
+    for (int i = 0; i < candidates.size(); ++i)
+      if (i == 0 || candidates[i].priority < smallest) smallest = candidates[i].priority;
+    int kept = 0;
+    for (int i = 0; i < candidates.size(); ++i)
+      if (candidates[i].priority == smallest) candidates[kept++] = candidates[i];
+    candidates.count = kept;
+    const auto& groups = r.state.groups;
+    for (candidate* c = candidates.items; c != candidates.items + kept; ++c)
+      if (groups[c->b].has_template && !groups[c->a].has_template)
+        for (const candidate& other : candidates) c->set_aside = c->set_aside || (other.a == c->b && !groups[other.b].has_template);
+    for (int i = 1; i < kept; ++i)
+      for (int j = i; j > 0 && candidates[j - 1] < candidates[j]; --j) {
+        const candidate c = candidates[j];
+        candidates[j] = candidates[j - 1], candidates[j - 1] = c;
+      }
+  }
+
+  /// Fuses greedily, each pair after a second look at the groups as they are by now. Returns how many.
+  constexpr int apply() {
+    auto& s = r.state;
+    int fused = 0;
+    for (const candidate& c : candidates) {
+      const int a = s.group_of[s.groups[c.a].head], b = s.group_of[s.groups[c.b].head];
+      loop_space space{};
+      shared_data shared = shared_by(s, a, b);
+      refusal verdict = can_fuse(s, a, b, shared, space);
+      if (c.reordered && ask_reordered(verdict, a, b, shared, space, true)) verdict = refusal::none;
+      note(verdict == refusal::none ? log_event::fused : log_event::invalidated, c.a, c.b, verdict, c.key, shared);
+      if (verdict != refusal::none) continue;
+      ++fused;
+      if (!fuse_mix_order(s, a, b)) fuse_groups(s, a, b, space);
+    }
+    return fused;
+  }
+};
+
+/// One round. Returns how many pairs were fused.
+template <int Capacity, class Recorder>
+constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, bool may_reorder) {
+  fusion_round<Capacity, Recorder> round{r, may_reorder};
+  round.find_candidates();
+  round.sort_candidates();
+  r.overflowed = r.overflowed || round.candidates.overflowed || r.state.list.overflowed();
+  return round.apply();
 }
 
 template <class Recorder, int Capacity>
@@ -184,8 +181,9 @@ constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g,
   r.state.list = nodes;
   r.state.init();
   form_lists(r.state);
-  while (r.rounds < o.max_fusion_rounds && fuse_once(r, r.rounds, false) > 0) ++r.rounds;
-  while (fuse_once(r, r.rounds, true) > 0) ++r.rounds;
+  while (r.rounds < o.max_fusion_rounds && fuse_once(r, false) > 0) ++r.rounds;
+  if (o.loop_ordering && backend_of(o.target).reorders_loops)
+    while (fuse_once(r, true) > 0) ++r.rounds;
   if (o.combo_kernels) combine_kernels(r.state);
   return r;
 }

@@ -23,6 +23,8 @@ struct basic_group {
   short head = -1, tail = -1;  ///< members in order of execution, linked by group_state::next; a part's end at its tail
   short min_order = 0, max_order = 0;
   fixed_set<Capacity> members{}, ancestors{};
+  fixed_set<Capacity> buffers{};            ///< all that its members read or write
+  fixed_set<max_dependencies<Capacity>> accesses{};  ///< and where: dependency::same of each
 };
 
 template <int Capacity>
@@ -52,6 +54,8 @@ struct group_state {
       short last = -1;
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = list.dependencies[n.first_dependency + k];
+        groups[i].buffers.insert(d.buffer);
+        groups[i].accesses.insert(d.same);
         if (!d.write && d.buffer != last) ++num_users[d.buffer];  // reads of one buffer follow each other or count twice
         last = d.buffer;
       }
@@ -102,11 +106,6 @@ struct group_state {
       if (list.nodes[m].kind == node_kind::matmul) return m;
     return -1;
   }
-  constexpr int num_templates(int a) const {
-    int n = 0;
-    for (int m = groups[a].head; m >= 0; m = after(a, m)) n += list.nodes[m].kind == node_kind::matmul;
-    return n;
-  }
   /// Do both groups belong to one user-level call?
   constexpr bool same_call(int a, int b) const {
     fixed_set<Capacity> all{};
@@ -118,14 +117,6 @@ struct group_state {
   }
   constexpr std::int64_t bytes_of(int buffer) const {
     return list.numbers.hint(g->numel(buffer)) * item_size((*g)[buffer].type);
-  }
-  /// Bytes one dependency touches: an element for each iteration, at most the whole buffer.
-  constexpr std::int64_t bytes_of(const dependency& d, const scheduler_node& n) const {
-    const std::int64_t whole = bytes_of(d.buffer);
-    if (d.star) return whole;
-    const std::int64_t touched =
-        list.numbers.hint(n.space.numel) * (list.uses_r(d) ? list.numbers.hint(n.space.rnumel) : 1) * item_size((*g)[d.buffer].type);
-    return touched < whole ? touched : whole;
   }
   /// Bytes group a reads from buffers it does not write itself.
   constexpr std::int64_t bytes_read(int a) const {
@@ -139,56 +130,12 @@ struct group_state {
         const int producer = list.node_of(d.buffer);
         if (producer >= 0 && contains(a, producer)) continue;
         counted.insert(d.buffer);
-        total += bytes_of(d, n);
+        total += d.bytes;
       }
     });
     return total;
   }
 
-  /// The dimensions a node loops over, without those of one element.
-  constexpr extents loop_extents(const scheduler_node& n) const {
-    const node& root = (*g)[n.root];
-    const extents& all = g->shape(n.kind == node_kind::reduction ? root.operands[0] : n.root);
-    extents e{};
-    for (int d = 0; d < all.rank; ++d)
-      if (all[d] != 1) e.push_back(all[d]);
-    return e;
-  }
-  /// Does the loop read elements of the buffer more than once?
-  constexpr bool repeats(const dependency& d, const scheduler_node& n) const {
-    return list.numbers.hint(g->numel(d.buffer)) < list.numbers.hint(n.space.numel) * list.numbers.hint(n.space.rnumel);
-  }
-  /// Do two nodes read (or write) the same elements in the same order?
-  constexpr bool same_access(const dependency& x, const scheduler_node& nx, const dependency& y, const scheduler_node& ny) const {
-    if (x.buffer != y.buffer || x.star || y.star) return false;
-    // Pointwise loops of different dimensions walk alike only what they walk once: two broadcasts are two accesses.
-    if (nx.space.rnumel == 1 && ny.space.rnumel == 1 && repeats(x, nx) && !(loop_extents(nx) == loop_extents(ny))) return false;
-    if (x.own == y.own && (nx.space == ny.space || (nx.space.numel == ny.space.numel && !list.uses_r(x)))) return true;
-    return x.joined == y.joined && product(nx.space.numel, nx.space.rnumel) == product(ny.space.numel, ny.space.rnumel);
-  }
-  /// score_fusion_memory: bytes of the accesses both groups make. A template's are compared by buffer.
-  constexpr std::int64_t shared_bytes(int a, int b) const {
-    const bool by_name = groups[a].has_template || groups[b].has_template;
-    std::int64_t total = 0;
-    fixed_set<Capacity> counted{};
-    each_member(a, -1, [&](int ma) {
-      const scheduler_node& na = list.nodes[ma];
-      for (int i = 0; i < na.num_dependencies; ++i) {
-        const dependency& da = list.dependencies[na.first_dependency + i];
-        if (counted.contains(da.buffer)) continue;
-        each_member(b, -1, [&](int mb) {
-          const scheduler_node& nb = list.nodes[mb];
-          for (int j = 0; j < nb.num_dependencies; ++j) {
-            const dependency& db = list.dependencies[nb.first_dependency + j];
-            if (da.buffer != db.buffer || counted.contains(da.buffer) || !(by_name || same_access(da, na, db, nb))) continue;
-            counted.insert(da.buffer);
-            total += bytes_of(da, na);
-          }
-        });
-      }
-    });
-    return total;
-  }
   constexpr int distance(int a, int b) const {
     const int d1 = groups[a].min_order - groups[b].max_order, d2 = groups[b].min_order - groups[a].max_order;
     const int x = d1 < 0 ? -d1 : d1, y = d2 < 0 ? -d2 : d2;
@@ -213,20 +160,6 @@ struct group_state {
       }
     }
     return false;
-  }
-  /// Can the matmul's operands be indexed with group a computed on the template's loads?
-  constexpr bool prologue_is_expressible(int a, int b) {
-    const node& matmul = (*g)[list.nodes[template_node(b)].root];
-    for (int side = 0; side < 2; ++side) {
-      lowering<graph<Capacity>, number_table<2 * Capacity + 128>> l{g, &list.buffers, &list.numbers};
-      each_member(a, b, [&](int m) { l.internal.insert(list.nodes[m].root); });
-      const extents& shape = g->shape(matmul.operands[side]);
-      const unsigned inner = 1u << (side == 0 ? shape.rank - 1 : shape.rank - 2);
-      l.space.rnumel = shape[side == 0 ? shape.rank - 1 : shape.rank - 2];
-      l.emit_yield(matmul.operands[side], l.axes_coordinates(shape, inner));
-      if (l.blocked >= 0 || l.overflowed()) return false;
-    }
-    return true;
   }
   /// The live groups in an order in which they can run: by first node, each after the groups it depends on.
   constexpr fixed_vector<short, Capacity> execution_order() const {
@@ -262,6 +195,8 @@ struct group_state {
     x.has_reduction = x.has_reduction || y.has_reduction;
     x.has_template = x.has_template || y.has_template;
     x.members.insert(y.members);
+    x.buffers.insert(y.buffers);
+    x.accesses.insert(y.accesses);
     x.ancestors.insert(y.ancestors);
     for (int w = 0; w < x.members.num_words; ++w) x.ancestors.words[w] &= ~x.members.words[w];
     x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
@@ -296,7 +231,7 @@ struct group_state {
       if (i == 0) {
         x.space = y.space, x.head = y.head, x.min_order = y.min_order, x.max_order = y.max_order;
         x.has_reduction = x.has_template = false, x.size = 0;
-        x.members = {}, x.ancestors = {};
+        x.members = {}, x.ancestors = {}, x.buffers = {}, x.accesses = {};
       } else {
         next[last] = y.head;
       }
@@ -306,6 +241,8 @@ struct group_state {
       x.has_template = x.has_template || y.has_template;
       x.size = static_cast<short>(x.size + y.size);
       x.members.insert(y.members);
+      x.buffers.insert(y.buffers);
+      x.accesses.insert(y.accesses);
       x.ancestors.insert(y.ancestors);
       x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
       x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;

@@ -333,6 +333,21 @@ struct lowering {
     for (int d = 0, k = 0, j = 0; d < shape.rank; ++d) c.dims[d] = (mask >> d & 1) ? reduced.dims[j++] : kept.dims[k++];
     return c;
   }
+  /// The same where the loop computes element number walk(x, r); see schedule/reorder.hpp.
+  constexpr coordinates walked_coordinates(const extents& shape, const access_form& walk, const loop_space& loops) {
+    coordinates c{shape.rank, false, {}};
+    dimension_form element{};
+    accumulate(element, walk, 1, *numbers);
+    c.failed = !split_into(element, shape, c.dims, *numbers);
+    for (int d = 0; d < c.rank; ++d) {
+      canonicalize(c.dims[d], *numbers);
+      for (int t = 0; t < c.dims[d].size; ++t) {  // outermost digits need no modulo
+        index_term& digit = c.dims[d].terms[t];
+        if (numbers->product(digit.div, digit.mod) == (digit.variable == loop_var::x ? loops.numel : loops.rnumel)) digit.mod = 0;
+      }
+    }
+    return c;
+  }
 
   /// Computes buffer `root` at `c`; stores it if `stored`; users in this list read the register.
   constexpr void emit_root(int root, const coordinates& c, bool stored) {

@@ -124,8 +124,12 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
     const bool stored = s.needed_outside(n.root, a);
     if (n.kind == node_kind::reduction) {
       l.emit_root(n.root, linear_coordinates(g.shape(n.root), loop_var::x, numbers), stored);
-    } else if (n.by_axes) {
-      l.emit_root(n.root, l.axes_coordinates(written_shape(g, n.root), n.axes), stored);
+    } else if (n.walk >= 0) {
+      l.by_elements = n.space.numel != k.space.numel;
+      if (l.by_elements) l.seen.count = 0;
+      l.emit_root(n.root, l.walked_coordinates(written_shape(g, n.root), s.list.accesses[n.walk], n.space), stored);
+      if (l.by_elements) l.seen.count = 0;
+      l.by_elements = false;
     } else {
       const bool over_elements = n.space.numel != k.space.numel;
       const list before = l;
@@ -185,9 +189,9 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
       l.push(i);
       continue;
     }
-    bool after_product = false;
-    for (int j = 0; j < num_products; ++j) after_product = after_product || s.list.ancestors[m].contains(s.list.node_of(products[j]));
-    if (after_product) emit_member(l, m);
+    bool is_prologue = false;
+    for (int j = 0; j < num_products; ++j) is_prologue = is_prologue || s.list.ancestors[s.list.node_of(products[j])].contains(m);
+    if (!is_prologue) emit_member(l, m);
   }
   append_section(k, l, section_role::epilogue);
   finish(k, numbers);

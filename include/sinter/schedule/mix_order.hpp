@@ -5,18 +5,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "sinter/base/refusal.hpp"
-#include "sinter/schedule/groups.hpp"
+#include "sinter/schedule/score.hpp"
+#include "sinter/schedule/vertical.hpp"
 
 namespace sinter::detail {
-
-/// A dependency's access in the loop of a group it joins. `failed`: the node's loop cannot be split that way.
-template <int Capacity>
-constexpr access_form access_in(const dependency& d, const scheduler_node& n, const loop_space& space, node_list<Capacity>& list) {
-  const access_form& own = list.accesses[d.own];
-  if (n.space == space || n.space.rnumel != 1 || n.space.numel == space.numel) return own;
-  return split_form(own, space.rnumel, list.numbers);
-}
 
 /// Do both reduce, one what the other keeps? Of fusible pairs only those of a mix-order reduction.
 template <class State>
@@ -138,11 +130,9 @@ constexpr refusal can_mix_order(State& s, int a, int b) {
   return overwrite_each_other(s, a, b) ? refusal::overwrites_operand : refusal::none;
 }
 
-/// The usual gates, and the loop of a legal pair (can_fuse.hpp).
+/// The usual gates (can_fuse.hpp).
 template <class State>
 constexpr refusal can_fuse(State& s, int a, int b, bool may_mix = true);
-template <class State>
-constexpr refusal common_space(State& s, int a, int b, loop_space& space);
 
 /// May x join part p of a mix-order reduction whose other part is q?
 template <class State>
@@ -155,7 +145,7 @@ constexpr refusal can_join_part(State& s, int whole, int p, int q, int x) {
   if (!is_row_part && !reduces_columns(s, p, x)) return refusal::mix_order_columns;
   if (other.ancestors.intersects(s.groups[q].members) || s.groups[q].ancestors.intersects(other.members))
     return refusal::mix_order_both_parts;
-  if (other.has_reduction && s.shared_bytes(p, x) < mix_order_elements(s, p)) return refusal::too_few_shared_bytes;
+  if (other.has_reduction && shared_by(s, p, x).bytes() < mix_order_elements(s, p)) return refusal::too_few_shared_bytes;
   return overwrite_each_other(s, q, x) ? refusal::overwrites_operand : refusal::none;
 }
 

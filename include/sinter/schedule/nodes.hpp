@@ -12,8 +12,7 @@ struct scheduler_node {
   short root = -1;  ///< the graph node whose buffer this computes
   node_kind kind = node_kind::pointwise;
   loop_space space{};
-  unsigned char axes = 0;    ///< pointwise nodes reordered for a reduction: the axes that r walks
-  bool by_axes = false;
+  short walk = -1;  ///< of a pointwise node with other loops: accesses[walk] is the element it computes at (x, r)
   short first_dependency = 0, num_dependencies = 0;
   short only_pads = 0;
 };
@@ -24,13 +23,18 @@ struct dependency {
   bool write = false;
   bool star = false;  ///< the whole buffer, at indices that cannot be compared
   short own = -1, joined = -1;
+  short same = -1;         ///< the first dependency that touches the same elements in the same order
+  std::int64_t bytes = 0;  ///< an element for each iteration, at most the whole buffer
 };
+
+template <int Capacity>
+inline constexpr int max_dependencies = 4 * Capacity + 64;
 
 /// The nodes of a program in topological order, before any fusion.
 template <int Capacity>
 struct node_list {
   fixed_vector<scheduler_node, Capacity> nodes{};
-  fixed_vector<dependency, 4 * Capacity + 64> dependencies{};
+  fixed_vector<dependency, max_dependencies<Capacity>> dependencies{};
   fixed_vector<access_form, 2 * Capacity + 32> accesses{};
   fixed_vector<fixed_set<Capacity>, Capacity> origins{};    ///< user-level calls computed by each node
   fixed_vector<fixed_set<Capacity>, Capacity> ancestors{};  ///< nodes that must run before each node
@@ -62,6 +66,49 @@ constexpr node_kind kind_of(const Graph& g, int id, bool unrolled) {
   return is_reduction(g[id].what) && !unrolled ? node_kind::reduction : node_kind::pointwise;
 }
 
+/// The dimensions a node loops over, without those of one element.
+template <class Graph>
+constexpr extents loop_extents(const Graph& g, const scheduler_node& n) {
+  const extents& all = g.shape(n.kind == node_kind::reduction ? g[n.root].operands[0] : n.root);
+  extents e{};
+  for (int d = 0; d < all.rank; ++d)
+    if (all[d] != 1) e.push_back(all[d]);
+  return e;
+}
+
+/// Do two nodes read (or write) the same elements in the same order?
+template <int Capacity>
+constexpr bool same_access(const graph<Capacity>& g, const node_list<Capacity>& list, const dependency& x, const scheduler_node& nx,
+                           const dependency& y, const scheduler_node& ny) {
+  if (x.star || y.star) return false;
+  const bool same_own = x.own == y.own && (nx.space == ny.space || (nx.space.numel == ny.space.numel && !list.uses_r(x)));
+  if (!same_own && x.joined != y.joined) return false;
+  if (!same_own && product(nx.space.numel, nx.space.rnumel) != product(ny.space.numel, ny.space.rnumel)) return false;
+  if (nx.space.rnumel != 1 || ny.space.rnumel != 1) return true;
+  // Pointwise loops of different dimensions walk alike only what they walk once: two broadcasts are two accesses.
+  const bool repeats = list.numbers.hint(g.numel(x.buffer)) < list.numbers.hint(nx.space.numel);
+  return !repeats || loop_extents(g, nx) == loop_extents(g, ny);
+}
+
+/// Fills in what each dependency of n touches, and with which other it is one.
+template <int Capacity>
+constexpr void classify(const graph<Capacity>& g, node_list<Capacity>& list, const scheduler_node& n) {
+  const auto& numbers = list.numbers;
+  for (int k = n.first_dependency; k < n.first_dependency + n.num_dependencies; ++k) {
+    dependency& d = list.dependencies[k];
+    const std::int64_t whole = numbers.hint(g.numel(d.buffer)), size = item_size(g[d.buffer].type);
+    const std::int64_t touched = numbers.hint(n.space.numel) * (list.uses_r(d) ? numbers.hint(n.space.rnumel) : 1);
+    d.bytes = size * (d.star || whole < touched ? whole : touched);
+    d.same = static_cast<short>(k);
+    for (int i = n.first_dependency; i < k && d.same == k; ++i)
+      if (list.dependencies[i].buffer == d.buffer && same_access(g, list, d, n, list.dependencies[i], n)) d.same = list.dependencies[i].same;
+    for (const scheduler_node& other : list.nodes)
+      for (int i = other.first_dependency; i < other.first_dependency + other.num_dependencies && d.same == k; ++i)
+        if (list.dependencies[i].buffer == d.buffer && other.root != n.root && same_access(g, list, d, n, list.dependencies[i], other))
+          d.same = list.dependencies[i].same;
+  }
+}
+
 /// Lowers one node alone and records its dependencies and origins. Returns the view that could not be indexed, or -1.
 template <int Capacity>
 constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, scheduler_node& n, fixed_set<Capacity>& origins,
@@ -76,7 +123,7 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     for (int k = 0; k < 2; ++k) {
       int v = root.operands[k];
       while (is_view(g[v].what) && !list.buffers.realized(v)) v = g[v].operands[0];
-      if (list.buffers.realized(v)) list.dependencies.push_back({static_cast<short>(v), false, true, -1, -1});
+      if (list.buffers.realized(v)) list.dependencies.push_back({static_cast<short>(v), false, true});
       const extents& from = g.shape(root.operands[k]);  // the views between are indexed by rows and columns
       l.space.rnumel = from[k == 0 ? from.rank - 1 : from.rank - 2];
       l.emit_yield(root.operands[k], l.axes_coordinates(from, 1u << (k == 0 ? from.rank - 1 : from.rank - 2)));
@@ -90,14 +137,14 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     list.dependencies.push_back({n.root, true, false, at, at});
     origins.insert(root.origin);
   } else {
-    const unsigned mask = n.kind == node_kind::reduction ? static_cast<unsigned>(root.attr) : n.axes;
+    const unsigned mask = n.kind == node_kind::reduction ? static_cast<unsigned>(root.attr) : 0;
     const extents shape = n.kind == node_kind::reduction ? g.shape(root.operands[0]) : written_shape(g, n.root);
-    if (n.kind == node_kind::reduction || n.by_axes)
+    if (n.kind == node_kind::reduction)
       n.space = {list.numbers.numel(kept_axes(shape, mask)), list.numbers.numel(reduced_axes(shape, mask))};
-    else
+    else if (n.walk < 0)
       n.space = {list.numbers.numel(shape), 1};
     l.space = n.space;
-    l.emit_root(n.root, n.by_axes ? l.axes_coordinates(shape, mask) : l.root_coordinates(n.root, false), true);
+    l.emit_root(n.root, n.walk < 0 ? l.root_coordinates(n.root, false) : l.walked_coordinates(shape, list.accesses[n.walk], n.space), true);
     if (l.blocked >= 0) {
       list.dependencies.count = n.first_dependency;
       return l.blocked;
@@ -124,6 +171,7 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     n.only_pads = g[n.root].what == op::pad;
   }
   n.num_dependencies = static_cast<short>(list.dependencies.size() - n.first_dependency);
+  classify(g, list, n);
   return -1;
 }
 

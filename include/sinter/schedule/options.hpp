@@ -5,7 +5,13 @@
 
 namespace sinter {
 
+/// Whose rules the scheduler follows; see schedule/backend.hpp. A plan is one for host and CUDA whatever it is.
+enum class target : unsigned char { cuda, cpu };
+
 struct options {
+  sinter::target target = sinter::target::cuda;
+
+
   // ---- what may fuse
   bool one_kernel_per_op = false;      ///< eager: nothing crosses the border of a user-level op
   bool matmul_template = false;        ///< matmul is our template (takes prologues, epilogues), not a foreign kernel
@@ -14,9 +20,12 @@ struct options {
   bool dual_matmul = true;             ///< two matmuls of one left operand as one template (needs matmul_template)
   bool norm_prologue = false;          ///< a row normalisation into the matmul that reads it (Inductor refuses this)
   bool online_softmax = true;          ///< maximum and sum of exponentials of a long row in one pass
-  bool aggressive_fusion = false;      ///< also pair nodes of equal extents that share no data
   bool combo_kernels = false;          ///< independent kernels that are left share a launch
   bool mix_order_reduction = true;     ///< rows and columns of one tensor reduced in one kernel that reads it once
+  bool aggressive_fusion = false;      ///< also pair pointwise nodes of equal extents, which need not share data
+  bool epilogue_fusion_first = false;  ///< epilogues before ordinary pairs
+  bool loop_ordering = true;           ///< a last round in which pointwise loops may follow other loops
+  bool index_inversion = true;         ///< a permuted copy may read in order and write out of order
   bool precise_casts = false;          ///< round intermediates where eager execution would store them
   bool exact_math = false;             ///< functions of 16-bit values as good as those of float
 
@@ -26,6 +35,8 @@ struct options {
   int pair_window = 64;                ///< candidates: each node with the next so many that touch the same buffer
   int max_fusion_distance = 64;        ///< horizontal pairs further apart stay apart
   int min_shared_bytes = 10;           ///< horizontal pairs sharing less stay apart
+  int min_overlap_percent = 50;        ///< what two loops read in common at different indices counts from this share on
+  int max_unique_io_buffers = 0;       ///< buffers one kernel may read and write in memory; 0: any number
   int realize_reads_threshold = 4;     ///< a reused value with more loads gets a buffer
   int realize_ops_threshold = 30;      ///< a reused value with more ops gets a buffer
   int realize_accumulated_reads_threshold = 8;

@@ -72,6 +72,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     if (n.what == op::matmul)  // L1: operands of foreign kernels and templates
       for (int k = 0; k < 2; ++k) demanded.insert(view_base(g, n.operands[k]));
     if (n.what == op::realize) demanded.insert(id);
+    if (n.set_apart) indexed.insert(id);
     if (n.what == op::gather) indexed.insert(n.operands[0]);
     if (n.what == op::scatter) indexed.insert(n.operands[0]);
     if (overwrites(n.what)) written_over.push_back(static_cast<short>(id));

@@ -1,0 +1,86 @@
+// What fusing must not exceed: nodes in one kernel, memory kept alive, buffers one kernel touches, distance.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/base/refusal.hpp"
+#include "sinter/schedule/backend.hpp"
+#include "sinter/schedule/score.hpp"
+
+namespace sinter::detail {
+
+/// Would fusing keep more memory alive than it saves? Temporaries that each side alone could have reused: read by one
+/// user, of equal dtype and size on both sides. Reference: Inductor's can_fusion_increase_peak_memory.
+template <class State>
+constexpr bool increases_peak_memory(const State& s, int a, int b, const shared_data& shared) {
+  const auto temporaries = [&](int side) {
+    fixed_set<decltype(s.list.nodes)::capacity> found{};
+    s.groups[side].buffers.each([&](int buffer) {
+      const int producer = s.list.node_of(buffer);
+      if (producer >= 0 && s.num_users[buffer] == 1 && !s.contains(side, producer)) found.insert(buffer);
+    });
+    return found;
+  };
+  const auto of_first = temporaries(a);
+  if (of_first.size() == 0) return false;
+  const auto of_second = temporaries(b);
+  std::int64_t overhead = 0;  // in elements
+  fixed_vector<short, decltype(s.list.nodes)::capacity> counted{};
+  const auto alike = [&](int x, int y) { return (*s.g)[x].type == (*s.g)[y].type && s.g->numel(x) == s.g->numel(y); };
+  of_first.each([&](int x) {
+    if (is_symbolic(s.g->numel(x))) return;
+    for (int y : counted)
+      if (alike(x, y)) return;  // a size counts once
+    bool on_both_sides = false;
+    of_second.each([&](int y) { on_both_sides = on_both_sides || alike(x, y); });
+    if (!on_both_sides) return;
+    counted.push_back(static_cast<short>(x));
+    overhead += s.g->numel(x);
+  });
+  return overhead > s.o->peak_memory_factor * shared.bytes();
+}
+
+/// Buffers in memory that a kernel of both groups would read or write.
+template <class State>
+constexpr int num_io_buffers(const State& s, int a, int b) {
+  auto all = s.groups[a].buffers;
+  all.insert(s.groups[b].buffers);
+  auto both = s.groups[a].members;
+  both.insert(s.groups[b].members);
+  int n = 0;
+  all.each([&](int buffer) {
+    const int producer = s.list.node_of(buffer);
+    if (producer < 0 || !both.contains(producer) || s.is_output(buffer) || memory_of(*s.g, buffer) != buffer) {
+      ++n;
+      return;
+    }
+    for (int reader = 0; reader < s.list.nodes.size(); ++reader)
+      if (!both.contains(reader) && s.reads(reader, buffer)) {
+        ++n;
+        return;
+      }
+  });
+  return n;
+}
+
+/// Would one kernel of both be too large?
+template <class State>
+constexpr refusal within_limits(const State& s, int a, int b, const shared_data& shared) {
+  const options& o = *s.o;
+  const bool in_list = !s.groups[a].alive || !s.groups[b].alive;
+  if (!in_list && s.groups[a].size + s.groups[b].size > o.max_fusion_size) return refusal::too_many_nodes;
+  if (increases_peak_memory(s, a, b, shared)) return refusal::peak_memory;
+  const int most = o.max_unique_io_buffers > 0 && o.max_unique_io_buffers < max_kernel_buffers ? o.max_unique_io_buffers : max_kernel_buffers;
+  if (s.groups[a].buffers.size() + s.groups[b].buffers.size() > most && num_io_buffers(s, a, b) > most) return refusal::too_many_buffers;
+  return refusal::none;
+}
+
+/// Siblings have to share enough, to be near enough, and, on some targets, to be few enough.
+template <class State>
+constexpr refusal can_fuse_horizontal(const State& s, int a, int b, const shared_data& shared) {
+  const int most = backend_of(s.o->target).max_siblings;
+  if (shared.bytes() < s.o->min_shared_bytes) return refusal::too_few_shared_bytes;
+  if (s.distance(a, b) > s.o->max_fusion_distance) return refusal::too_far_apart;
+  return most > 0 && s.groups[a].size + s.groups[b].size > most ? refusal::too_many_siblings : refusal::none;
+}
+
+}  // namespace sinter::detail
