@@ -70,7 +70,7 @@ constexpr refusal can_fuse(State& s, int a, int b, shared_data& shared, loop_spa
   const bool mixes = may_mix && !vertical && exchange_loops(s, a, b);
   if (mixes && !passes(can_mix_order(s, a, b))) return reason;
   if (mixes) shared = {mix_order_elements(s, a), 0};
-  if (!passes(share_data(s, a, b, shared))) return reason;
+  if (!mixes && !passes(share_data(s, a, b, shared))) return reason;
   if (!passes(within_limits(s, a, b, shared))) return reason;
   if (second.has_template) {
     space = second.space;
