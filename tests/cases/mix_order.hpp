@@ -87,6 +87,52 @@ TEST_CASE("mix-order: three dimensions, slices, permutations") {
   check_mix<1, F32<40, 9>, F32<40, 5>, F32<14>>([](auto x, auto y, auto w) { return sums(si::concat<1>(x, y) * w); });
 }
 
+TEST_CASE("mix-order: beside assignments") {
+  using X = F32<50, 24>;
+  // Overwritten after both parts have read it, by a third kernel; a vector that a part overwrites; what comes too late.
+  check_mix<2, X>([](auto x) {
+    auto s = sums(x);
+    return std::tuple(std::get<0>(s), std::get<1>(s), si::assign(x, x * 2));
+  });
+  check_mix<1, X, F32<50>, F32<24>>([](auto x, auto r, auto c) {
+    si::assign(r, r - si::sum(x, si::axis<1>));
+    return std::tuple(si::assign(c, c + si::sum(x, si::axis<0>)), si::sum(x * x, si::axis<0>));
+  });
+  checks::check_only<any_size, X>([](auto x) {
+    auto r = si::sum(x, si::axis<1>, si::keepdim);
+    si::assign(x, x - r);
+    return std::tuple(si::sum(x, si::axis<0>), r);
+  });
+  checks::check_only<any_size, X>([](auto x) {
+    auto c = si::sum(x, si::axis<0>);
+    si::assign(x, x * 2);
+    return std::tuple(si::sum(x, si::axis<1>), c, si::sum(x + 1, si::axis<0>));
+  });
+}
+
+TEST_CASE("mix-order: beside others of their kind") {
+  using X = F32<50, 24>;
+  // Two that share their rows only; two that share everything; a chain of them.
+  check_mix<1, X, X>([](auto x, auto y) {
+    return std::tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>), si::sum(x * y, si::axis<1>), si::sum(x * y, si::axis<0>));
+  });
+  checks::check_only<any_size, X, X>([](auto x, auto y) {
+    return std::tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>), si::sum(y, si::axis<1>), si::sum(y, si::axis<0>));
+  });
+  checks::check_only<any_size, X, X>([](auto x, auto y) {
+    return std::tuple(si::sum(x, si::axis<1>), si::sum(y, si::axis<0>), si::amax(x + y, si::axis<1>), si::sum(x - y, si::axis<0>));
+  });
+  checks::check_only<any_size, X>([](auto x) {
+    auto y = x - si::mean(x, si::axis<0>) * si::mean(x, si::axis<1>, si::keepdim);
+    auto z = si::exp(y - si::amax(y, si::axis<1>, si::keepdim));
+    return std::tuple(z, si::sum(z, si::axis<1>), si::sum(z * y, si::axis<0>), si::sum(y, si::axis<0>));
+  });
+  checks::check_only<any_size, X, F32<24, 16>>([](auto x, auto w) {  // around a matmul
+    auto y = si::relu(si::matmul(x, w));
+    return std::tuple(si::sum(y, si::axis<1>), si::sum(y, si::axis<0>), y);
+  });
+}
+
 TEST_CASE("mix-order: backward of the norms") {
   constexpr auto rms = [](auto x, auto w, auto rstd, auto dy) {
     auto xhat = si::cast<float>(x) * si::unsqueeze<1>(rstd), g = si::cast<float>(dy);

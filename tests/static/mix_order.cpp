@@ -73,6 +73,7 @@ SINTER_ROW(MX05, 1, 1, si::fuse<F32<33792, 768>>([](auto buffer) {
              auto x = si::slice<0, 0, 33791>(buffer);
              return tuple(si::sum(x, si::axis<0>), si::sum(x, si::axis<1>));
            }));
+static_assert(MX05.bytes_read() == 4L * 33791 * 768);
 SINTER_ROW(MX10, 1, 1, si::fuse<F32<1024, 32, 768>>([](auto x) { return sums3(si::permute<1, 0, 2>(x)); }));
 // The pointwise reads x across its rows: it runs once per row, where that does not matter.
 SINTER_ROW(MX07, 1, 1, si::fuse<F32<32768, 768>>([](auto x) {

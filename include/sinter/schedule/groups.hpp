@@ -94,6 +94,13 @@ struct group_state {
     }
     return false;
   }
+  /// Does a node read or write a buffer, or a later version of it?
+  constexpr bool touches_memory(int node, int memory) const {
+    const scheduler_node& n = list.nodes[node];
+    for (int k = 0; k < n.num_dependencies; ++k)
+      if (memory_of(*g, list.dependencies[n.first_dependency + k].buffer) == memory) return true;
+    return false;
+  }
   /// Must the buffer live in memory: is it a result, or read by a node outside group a?
   constexpr bool needed_outside(int buffer, int a) const {
     if (is_output(buffer) || memory_of(*g, buffer) != buffer) return true;

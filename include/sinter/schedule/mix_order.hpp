@@ -92,16 +92,13 @@ constexpr bool reduces_columns(const State& s, int a, int b) {
 /// Do members of a overwrite memory that b touches, or the other way round? Parts of a kernel run side by side.
 template <class State>
 constexpr bool overwrite_each_other(const State& s, int a, int b) {
-  if (s.g->assigns.empty()) return false;
+  if (!s.list.buffers.overwrites) return false;
   bool found = false;
   s.each_member(a, b, [&](int writer) {
     const int root = s.list.nodes[writer].root;
-    if ((*s.g)[root].what != op::assign) return;
-    s.each_member(s.contains(a, writer) ? b : a, -1, [&](int other) {
-      const scheduler_node& n = s.list.nodes[other];
-      for (int k = 0; k < n.num_dependencies; ++k)
-        if (memory_of(*s.g, s.list.dependencies[n.first_dependency + k].buffer) == memory_of(*s.g, root)) found = true;
-    });
+    if (!overwrites((*s.g)[root].what)) return;
+    s.each_member(s.contains(a, writer) ? b : a, -1,
+                  [&](int other) { found = found || s.touches_memory(other, memory_of(*s.g, root)); });
   });
   return found;
 }

@@ -86,15 +86,6 @@ constexpr planned_kernel choose_part(const plan<Capacity>& p, int index, int i) 
   return choose_kernel(p.fusion.state, p.fusion.state.part(p.kernels[index].group, i));
 }
 
-/// Does a node read or write a buffer, or a later version of it?
-template <class State>
-constexpr bool touches_memory(const State& s, int node_number, int memory) {
-  const scheduler_node& n = s.list.nodes[node_number];
-  for (int k = 0; k < n.num_dependencies; ++k)
-    if (memory_of(*s.g, s.list.dependencies[n.first_dependency + k].buffer) == memory) return true;
-  return false;
-}
-
 /// Buffers between kernels, with their life times.
 template <int Capacity>
 constexpr void plan_memory(plan<Capacity>& p) {
@@ -111,7 +102,7 @@ constexpr void plan_memory(plan<Capacity>& p) {
     if (given.contains(buffer) || memory_of(*s.g, buffer) != buffer || !s.needed_outside(buffer, s.group_of[n])) continue;
     planned_buffer b{static_cast<short>(buffer), static_cast<short>(kernel_of(n)), static_cast<short>(kernel_of(n))};
     for (int user = 0; user < s.list.nodes.size(); ++user)
-      if (touches_memory(s, user, buffer) && kernel_of(user) > b.last) b.last = static_cast<short>(kernel_of(user));
+      if (s.touches_memory(user, buffer) && kernel_of(user) > b.last) b.last = static_cast<short>(kernel_of(user));
     p.buffers.push_back(b);
   }
 }
@@ -196,6 +187,7 @@ constexpr kernel_traffic traffic(const plan<Capacity>& p, int index, Value value
     for (int d = 0; d < e.rank; ++d) n *= value(e[d]);
     return n;
   };
+  const bool one_walk = s.groups[a].how == joint::mix_order;  // what both parts read is read once
   const auto count = [&](int part) {
     const bool fused = s.groups[part].size > 1;
     fixed_set<Capacity> reads{}, writes{};
@@ -221,7 +213,8 @@ constexpr kernel_traffic traffic(const plan<Capacity>& p, int index, Value value
           }
           if (touched < elements) elements = touched;
         }
-        (d.write ? written : read)[d.buffer] += elements;
+        std::int64_t& total = (d.write ? written : read)[d.buffer];
+        total = !one_walk ? total + elements : total < elements ? elements : total;
       }
     });
   };
