@@ -41,6 +41,8 @@ cell put(T value) {
   else return {static_cast<double>(value), static_cast<std::int64_t>(value)};
 }
 
+}  // namespace
+
 cell rounded(dtype type, cell c) {
   switch (type) {
     case dtype::f16: return {static_cast<float>(sinter::f16(static_cast<float>(c.real))), 0};
@@ -54,6 +56,8 @@ cell converted(dtype from, dtype to, const cell& c) {
     return visit(to, [&](auto y) { return put(sinter::convert<decltype(y), decltype(x)>(get<decltype(x)>(c))); });
   });
 }
+
+namespace {
 
 template <class Op>
 cell apply_op(dtype type, const cell* x) {
@@ -71,6 +75,9 @@ cell apply_op(dtype type, const cell* x) {
     }
   });
 }
+
+}  // namespace
+
 cell pointwise(op what, dtype type, const cell* x) {
   switch (what) {
 #define SINTER_ROW(name, ...) \
@@ -80,6 +87,101 @@ cell pointwise(op what, dtype type, const cell* x) {
     default: throw std::logic_error("not pointwise");
   }
 }
+
+cell literal(const sinter::scalar_source& s, dtype type, std::int64_t size) {
+  if (sinter::is_symbolic(s.size)) return converted(dtype::i64, type, put(size));
+  if (sinter::is_floating(type)) return {s.real, 0};
+  return converted(dtype::i64, type, put(static_cast<std::int64_t>(s.integer)));
+}
+
+cell multiplied(dtype type, const std::vector<cell>& a, const std::vector<cell>& b) {
+  double real = 0;
+  std::uint64_t whole = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    real += a[k].real * b[k].real;
+    whole += static_cast<std::uint64_t>(a[k].whole) * static_cast<std::uint64_t>(b[k].whole);
+  }
+  if (sinter::is_floating(type)) return {real, 0};
+  if (type == dtype::boolean) return put(whole != 0);
+  return converted(dtype::i64, type, put(static_cast<std::int64_t>(whole)));
+}
+
+namespace {
+
+template <class T>
+cell folded(op what, const std::vector<cell>& row) {
+  constexpr bool real = std::is_same_v<T, double>;
+  const auto greater = [](T x, T y) { return x > y || (x != x && y == y); };
+  const auto less = [](T x, T y) { return x < y || (x != x && y == y); };
+  switch (what) {
+    case op::sum: {
+      if constexpr (real) {
+        double total = 0;
+        for (const cell& c : row) total += c.real;
+        return put(total);
+      } else {
+        std::uint64_t total = 0;
+        for (const cell& c : row) total += static_cast<std::uint64_t>(c.whole);
+        return put(static_cast<std::int64_t>(total));
+      }
+    }
+    case op::prod: {
+      if constexpr (real) {
+        double total = 1;
+        for (const cell& c : row) total *= c.real;
+        return put(total);
+      } else {
+        std::uint64_t total = 1;
+        for (const cell& c : row) total *= static_cast<std::uint64_t>(c.whole);
+        return put(static_cast<std::int64_t>(total));
+      }
+    }
+    case op::amax: {
+      T best = real ? static_cast<T>(-std::numeric_limits<double>::infinity()) : std::numeric_limits<T>::lowest();
+      for (const cell& c : row)
+        if (greater(get<T>(c), best)) best = get<T>(c);
+      return put(best);
+    }
+    case op::amin: {
+      T best = real ? static_cast<T>(std::numeric_limits<double>::infinity()) : std::numeric_limits<T>::max();
+      for (const cell& c : row)
+        if (less(get<T>(c), best)) best = get<T>(c);
+      return put(best);
+    }
+    case op::argmax:
+    case op::argmin: {
+      std::size_t best = 0;
+      for (std::size_t i = 1; i < row.size(); ++i)
+        if (what == op::argmax ? greater(get<T>(row[i]), get<T>(row[best])) : less(get<T>(row[i]), get<T>(row[best]))) best = i;
+      return put(static_cast<std::int64_t>(best));
+    }
+    case op::any: {
+      bool found = false;
+      for (const cell& c : row) found = found || get<T>(c) != T(0);
+      return put(found);
+    }
+    case op::all: {
+      bool all = true;
+      for (const cell& c : row) all = all && get<T>(c) != T(0);
+      return put(all);
+    }
+    case op::m2: {
+      double mean = 0, total = 0;
+      for (const cell& c : row) mean += c.real / static_cast<double>(row.size());
+      for (const cell& c : row) total += (c.real - mean) * (c.real - mean);
+      return put(total);
+    }
+    default: throw std::logic_error("not a reduction");
+  }
+}
+
+}  // namespace
+
+cell fold(op reduction, dtype type, const std::vector<cell>& row) {
+  return visit(type, [&](auto zero) { return folded<decltype(zero)>(reduction, row); });
+}
+
+namespace {
 
 /// Row-major position, and the way back.
 std::int64_t position(const indices& at, const indices& shape) {
@@ -98,7 +200,8 @@ indices indices_of(std::int64_t p, const indices& shape) {
 
 class evaluation {
  public:
-  evaluation(const program& p, std::vector<array>& inputs) : p_(p), inputs_(inputs), values_(p.nodes.size()) {
+  evaluation(const program& p, std::vector<array>& inputs, storage kind)
+      : p_(p), inputs_(inputs), kind_(kind), values_(p.nodes.size()) {
     for (const sinter::number_definition& d : p.numbers) {
       switch (d.rule) {
         case sinter::number_rule::input_extent: known_.push_back(inputs[d.a].shape[d.b]); break;
@@ -134,8 +237,9 @@ class evaluation {
     for (int d = 0; d < p_.lists[at].rank; ++d) out.push_back(value(p_.lists[at][d]));
     return out;
   }
-  static array stored(array a) {
-    for (cell& c : a.cells) c = rounded(a.type, c);
+  cell stored(dtype type, const cell& c) const { return kind_ == storage::rounded ? rounded(type, c) : c; }
+  array stored(array a) const {
+    for (cell& c : a.cells) c = stored(a.type, c);
     return a;
   }
   const array& operand(const node& n, int k) const { return values_[n.operands[k]]; }
@@ -185,12 +289,7 @@ class evaluation {
     };
     switch (n.what) {
       case op::constant:
-      case op::scalar: {
-        const sinter::scalar_source& s = p_.scalars[n.attr];
-        if (sinter::is_symbolic(s.size)) return converted(dtype::i64, n.type, put(value(s.size)));
-        if (sinter::is_floating(n.type)) return {s.real, 0};
-        return converted(dtype::i64, n.type, put(static_cast<std::int64_t>(s.integer)));
-      }
+      case op::scalar: return literal(p_.scalars[n.attr], n.type, value(p_.scalars[n.attr].size));
       case op::iota: return put(at[n.attr]);
       case op::cast: return rounded(n.type, converted(operand(n, 0).type, n.type, read(0, at)));
       case op::widen: return converted(operand(n, 0).type, n.type, read(0, at));
@@ -239,19 +338,14 @@ class evaluation {
     const array &a = operand(n, 0), &b = operand(n, 1);
     const std::size_t rank = at.size();
     const std::int64_t row = at[rank - 2], column = at[rank - 1];
-    double real = 0;
-    std::uint64_t whole = 0;
+    std::vector<cell> x, y;
     for (std::int64_t k = 0; k < a.shape[rank - 1]; ++k) {
       at[rank - 2] = row, at[rank - 1] = k;
-      const cell x = a.cells[position(at, a.shape)];
+      x.push_back(a.cells[position(at, a.shape)]);
       at[rank - 2] = k, at[rank - 1] = column;
-      const cell y = b.cells[position(at, b.shape)];
-      real += x.real * y.real;
-      whole += static_cast<std::uint64_t>(x.whole) * static_cast<std::uint64_t>(y.whole);
+      y.push_back(b.cells[position(at, b.shape)]);
     }
-    if (sinter::is_floating(n.type)) return {real, 0};
-    if (n.type == dtype::boolean) return put(whole != 0);
-    return converted(dtype::i64, n.type, put(static_cast<std::int64_t>(whole)));
+    return multiplied(n.type, x, y);
   }
 
   array reduced(const node& n, array out) const {
@@ -265,83 +359,8 @@ class evaluation {
         if (!(n.attr >> d & 1)) kept.push_back(at[d]);
       rows[static_cast<std::size_t>(position(kept, out.shape))].push_back(a.cells[i]);
     }
-    for (const auto& row : rows)
-      out.cells.push_back(visit(a.type, [&](auto zero) { return fold<decltype(zero)>(n.what, row); }));
+    for (const auto& row : rows) out.cells.push_back(fold(n.what, a.type, row));
     return out;
-  }
-
-  template <class T>
-  static cell fold(op what, const std::vector<cell>& row) {
-    constexpr bool real = std::is_same_v<T, double>;
-    const auto greater = [](T x, T y) { return x > y || (x != x && y == y); };
-    const auto less = [](T x, T y) { return x < y || (x != x && y == y); };
-    switch (what) {
-      case op::sum: {
-        if constexpr (real) {
-          double total = 0;
-          for (const cell& c : row) total += c.real;
-          return put(total);
-        } else {
-          std::uint64_t total = 0;
-          for (const cell& c : row) total += static_cast<std::uint64_t>(c.whole);
-          return put(static_cast<std::int64_t>(total));
-        }
-      }
-      case op::prod: {
-        if constexpr (real) {
-          double total = 1;
-          for (const cell& c : row) total *= c.real;
-          return put(total);
-        } else {
-          std::uint64_t total = 1;
-          for (const cell& c : row) total *= static_cast<std::uint64_t>(c.whole);
-          return put(static_cast<std::int64_t>(total));
-        }
-      }
-      case op::amax: {
-        T best = real ? static_cast<T>(-std::numeric_limits<double>::infinity()) : std::numeric_limits<T>::lowest();
-        for (const cell& c : row)
-          if (greater(get<T>(c), best)) best = get<T>(c);
-        return put(best);
-      }
-      case op::amin: {
-        T best = real ? static_cast<T>(std::numeric_limits<double>::infinity()) : std::numeric_limits<T>::max();
-        for (const cell& c : row)
-          if (less(get<T>(c), best)) best = get<T>(c);
-        return put(best);
-      }
-      case op::argmax:
-      case op::argmin: {
-        std::size_t best = 0;
-        for (std::size_t i = 1; i < row.size(); ++i)
-          if (what == op::argmax ? greater(get<T>(row[i]), get<T>(row[best])) : less(get<T>(row[i]), get<T>(row[best]))) best = i;
-        return put(static_cast<std::int64_t>(best));
-      }
-      case op::any: {
-        bool found = false;
-        for (const cell& c : row) found = found || get<T>(c) != T(0);
-        return put(found);
-      }
-      case op::all: {
-        bool all = true;
-        for (const cell& c : row) all = all && get<T>(c) != T(0);
-        return put(all);
-      }
-      case op::m2: {
-        double mean = 0, total = 0;
-        for (const cell& c : row) mean += c.real / static_cast<double>(row.size());
-        for (const cell& c : row) total += (c.real - mean) * (c.real - mean);
-        return put(total);
-      }
-      case op::sumexp: {
-        double top = -std::numeric_limits<double>::infinity(), total = 0;
-        for (const cell& c : row)
-          if (greater(get<T>(c), static_cast<T>(top))) top = static_cast<double>(get<T>(c));
-        for (const cell& c : row) total += std::exp(c.real - top);
-        return put(total);
-      }
-      default: throw std::logic_error("not a reduction");
-    }
   }
 
   array assigned(const node& n) const {
@@ -355,7 +374,7 @@ class evaluation {
       indices at = indices_of(i, target);
       const cell c = v.cells[v.shape.empty() ? 0 : static_cast<std::size_t>(i)];
       for (int id = n.operands[0]; id != base; id = p_.nodes[id].operands[0]) at = through(p_.nodes[id], at);
-      out.cells[static_cast<std::size_t>(position(at, out.shape))] = rounded(out.type, c);
+      out.cells[static_cast<std::size_t>(position(at, out.shape))] = stored(out.type, c);
     }
     return out;
   }
@@ -381,11 +400,12 @@ class evaluation {
 
   const program& p_;
   std::vector<array>& inputs_;
+  storage kind_;
   std::vector<array> values_;
   std::vector<std::int64_t> known_;
 };
 
-std::string text(dtype type, const cell& c) {
+std::string shown(dtype type, const cell& c) {
   return sinter::is_floating(type) ? std::to_string(c.real) : std::to_string(c.whole);
 }
 
@@ -397,7 +417,34 @@ std::int64_t count(const std::vector<std::int64_t>& shape) {
   return n;
 }
 
-std::vector<array> evaluate(const program& p, std::vector<array>& inputs) { return evaluation(p, inputs).run(); }
+std::vector<array> evaluate(const program& p, std::vector<array>& inputs, storage kind) {
+  return evaluation(p, inputs, kind).run();
+}
+
+std::string text(const program& p) {
+  std::string out;
+  const auto sizes = [&](short at) {
+    std::string s = "[";
+    for (int d = 0; d < p.lists[at].rank; ++d) {
+      const number n = p.lists[at][d];
+      s += (d > 0 ? ", " : "") + (sinter::is_static(n) ? std::to_string(n) : "n" + std::to_string(-n % 1000));
+    }
+    return s + "]";
+  };
+  for (std::size_t id = 0; id < p.nodes.size(); ++id) {
+    const node& n = p.nodes[id];
+    out += "  %" + std::to_string(id) + " = " + std::string(sinter::name(n.what)) + " " + std::string(sinter::name(n.type)) + sizes(n.shape);
+    for (int k = 0; k < n.num_operands(); ++k) out += " %" + std::to_string(n.operands[k]);
+    if (n.what == op::constant || n.what == op::scalar) out += " value " + std::to_string(p.scalars[n.attr].real);
+    else if (n.attr != 0) out += " attr " + std::to_string(n.attr);
+    if (n.list >= 0) out += " list " + sizes(n.list);
+    if (n.list2 >= 0) out += " list2 " + sizes(n.list2);
+    out += "  call " + std::to_string(n.origin) + "\n";
+  }
+  out += "  results:";
+  for (short id : p.outputs) out += " %" + std::to_string(id);
+  return out + "\n";
+}
 
 cell decode(dtype type, const void* element) {
   const auto read = [&](auto x) {
@@ -460,7 +507,7 @@ std::string difference(const array& expected, const array& found, dtype precisio
     if (same) continue;
     if (wrong++ == 0)
       first = "element " + std::to_string(i) + " of " + std::to_string(expected.cells.size()) + ": expected " +
-              text(expected.type, e) + ", found " + text(expected.type, f);
+              shown(expected.type, e) + ", found " + shown(expected.type, f);
   }
   if (wrong == 0) return {};
   return first + "; " + std::to_string(wrong) + " are wrong, the largest error is " + std::to_string(worst);

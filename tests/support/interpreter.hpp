@@ -43,8 +43,23 @@ program make_program(const sinter::graph<Capacity>& g) {
 
 std::int64_t count(const std::vector<std::int64_t>& shape);
 
+/// Are results and assigned inputs rounded to their element types? Exact values serve to compare plans with.
+enum class storage { rounded, exact };
+
 /// The results. `inputs` hold the arguments in order, and afterwards what assignments made of them.
-std::vector<array> evaluate(const program& p, std::vector<array>& inputs);
+std::vector<array> evaluate(const program& p, std::vector<array>& inputs, storage kind = storage::rounded);
+
+// The meaning of one op on elements. `type` is that of the operands; of `literal` the result's.
+cell pointwise(sinter::op what, sinter::dtype type, const cell* operands);
+cell fold(sinter::op reduction, sinter::dtype type, const std::vector<cell>& row);
+cell multiplied(sinter::dtype type, const std::vector<cell>& a, const std::vector<cell>& b);  ///< one element of a matmul
+cell converted(sinter::dtype from, sinter::dtype to, const cell& c);
+cell rounded(sinter::dtype type, cell c);
+/// A scalar of the graph; `size` is the value of its run-time number, if it has one.
+cell literal(const sinter::scalar_source& s, sinter::dtype type, std::int64_t size);
+
+/// The graph, a line for each node.
+std::string text(const program& p);
 
 /// Elements in memory.
 cell decode(sinter::dtype type, const void* element);

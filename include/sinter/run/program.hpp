@@ -44,26 +44,27 @@ inline constexpr bool is_result = is_expr<R> || std::is_same_v<R, assigned>;
 template <class... R>
 inline constexpr bool is_result<std::tuple<R...>> = (is_result<R> && ...);
 
+/// What lies in memory already, or is a result already, is copied.
+constexpr void add_output(trace& t, short id, const extents& shape) {
+  const op what = t.nodes[id].what;
+  if (t.outputs.contains(id) || what == op::input || what == op::constant || what == op::scalar || what == op::assign) {
+    const origin_scope call(&t, "clone");
+    node n{};
+    n.what = op::clone;
+    n.type = t.nodes[id].type;
+    n.shape = t.intern(shape);
+    n.operands[0] = broadcasted(&t, id, shape);
+    n.attr = static_cast<short>(t.outputs.size());
+    id = t.add(n);
+  }
+  t.outputs.push_back(id);
+}
 template <class R>
 constexpr void add_outputs(trace& t, const R& result) {
-  if constexpr (is_expr<R>) {
-    short id = result.id();
-    const op what = t.nodes[id].what;
-    // What lies in memory already, or is a result already, is copied.
-    if (t.outputs.contains(id) || what == op::input || what == op::constant || what == op::scalar || what == op::assign) {
-      const origin_scope call(&t, "clone");
-      node n{};
-      n.what = op::clone;
-      n.type = t.nodes[id].type;
-      n.shape = t.intern(R::shape);
-      n.operands[0] = broadcasted(&t, id, R::shape);
-      n.attr = static_cast<short>(t.outputs.size());
-      id = t.add(n);
-    }
-    t.outputs.push_back(id);
-  } else if constexpr (!std::is_same_v<R, assigned>) {
+  if constexpr (is_expr<R>)
+    add_output(t, result.id(), R::shape);
+  else if constexpr (!std::is_same_v<R, assigned>)
     std::apply([&](const auto&... each) { (add_outputs(t, each), ...); }, result);
-  }
 }
 
 template <const extent_map& Map, class Fn, class... T>
