@@ -171,6 +171,13 @@ cell folded(op what, const std::vector<cell>& row) {
       for (const cell& c : row) total += (c.real - mean) * (c.real - mean);
       return put(total);
     }
+    case op::sumexp: {
+      double top = -std::numeric_limits<double>::infinity(), total = 0;
+      for (const cell& c : row)
+        if (greater(get<T>(c), static_cast<T>(top))) top = static_cast<double>(get<T>(c));
+      for (const cell& c : row) total += std::exp(c.real - top);
+      return put(total);
+    }
     default: throw std::logic_error("not a reduction");
   }
 }

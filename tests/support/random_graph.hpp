@@ -225,24 +225,17 @@ class writer {
     return t_.add(op::matmul, t, si::detail::with_matrix(batch, rows, columns), a, b);
   }
 
-  /// True if `target` is an input or a view of one.
   bool is_assignable(short target) {
     target = current(target);
-    while (si::is_view(t_.nodes[target].what) && t_.nodes[target].what != op::broadcast) target = t_.nodes[target].operands[0];
-    const node& n = t_.nodes[target];
-    return n.what == op::assign || (n.what == op::input && !t_.inputs[n.attr].by_value);
+    const node& base = t_.nodes[si::detail::assigned_base(t_, target)];
+    return si::detail::is_assignable(t_, target) && (base.what != op::input || !t_.inputs[base.attr].by_value);
   }
   void assign(short target, operand value) {
     const si::origin_scope call(&t_, "assign");
     const short view = current(target);
     if (value.id >= 0) value.id = current(value.id);
-    const short base = static_cast<short>(si::detail::view_base(t_, view));
-    const dtype t = type(view);
     const extents to = shape(view);
-    const short stored = node_of(value, t, to);
-    const short written = t_.add(op::assign, t, t_.shape(base), view, stored);
-    t_.versions.push_back({base, written});
-    t_.assigns.push_back(written);
+    si::detail::add_assign(&t_, view, node_of(value, type(view), to));
   }
 
   short node_of(const operand& a, dtype type, const extents& shape) {

@@ -172,6 +172,27 @@ constexpr auto pad(expr<T, S> x) {
   return pad<Axis, Before, After>(x, c<0>);
 }
 
+namespace detail {
+
+/// The input, or the version of one, behind a chain of views.
+constexpr short assigned_base(const trace& t, short view) {
+  while (is_view(t.nodes[view].what) && t.nodes[view].what != op::broadcast) view = t.nodes[view].operands[0];
+  return view;
+}
+constexpr bool is_assignable(const trace& t, short view) {
+  const op base = t.nodes[assigned_base(t, view)].what;
+  return base == op::input || base == op::assign;
+}
+/// Writes `stored`, of the view's dtype and shape, into the view.
+constexpr void add_assign(trace* t, short view, short stored) {
+  const short base = assigned_base(*t, view);
+  const short written = t->add(op::assign, t->nodes[view].type, t->shape(base), view, stored);
+  t->versions.push_back({base, written});
+  t->assigns.push_back(written);
+}
+
+}  // namespace detail
+
 /// Writes value into an input (or a view of one), in place: reads of that input that follow, also through views taken
 /// earlier, see the new elements; reads that came before saw the old ones. The value is converted to the input's dtype
 /// and broadcasts to the target. Errors: the target is not an input or a view of one; a broadcast view.
@@ -189,17 +210,11 @@ constexpr assigned assign(expr<T, S> target, V value) {
     }
   }
   const short view = target.id();
-  short base = view;
-  while (is_view(t->nodes[base].what) && t->nodes[base].what != op::broadcast) base = t->nodes[base].operands[0];
-  const bool is_input = t->nodes[base].what == op::input || t->nodes[base].what == op::assign;
-  if (!is_input) {
+  if (!detail::is_assignable(*t, view)) {
     t->assigned_to_value = true;
     return {};
   }
-  const short stored = detail::node_of(t, value, T, S);
-  const short written = t->add(op::assign, T, t->shape(base), view, stored);
-  t->versions.push_back({base, written});
-  t->assigns.push_back(written);
+  detail::add_assign(t, view, detail::node_of(t, value, T, S));
   return {};
 }
 

@@ -25,10 +25,34 @@ constexpr bool is_constant(const Graph& g, int id, double value) {
   return g[id].what == op::constant && g.scalars[g[id].attr].real == value;
 }
 
+/// The node whose memory `id` is, a view of, or a version of.
 template <class Graph>
-constexpr bool lies_in_input(const Graph& g, int id) {
-  while (is_view(g[id].what)) id = g[id].operands[0];
-  return g[id].what == op::input || g[id].what == op::assign;
+constexpr short memory_behind(const Graph& g, short id) {
+  while (is_view(g[id].what) || g[id].what == op::assign) id = g[id].operands[0];
+  return id;
+}
+/// Is `id` memory that an assignment writes after node `now`?
+template <class Graph, class Source>
+constexpr bool changes_later(const Graph& g, short id, const Source& source, int now) {
+  const node& memory = g[memory_behind(g, id)];
+  if (memory.what != op::input) return false;
+  for (short a : source.assigns)
+    if (a > now && source[memory_behind(source, a)].attr == memory.attr) return true;
+  return false;
+}
+/// Does an assignment read the memory it writes, in another order? It would change before it is read.
+template <class Graph>
+constexpr bool overlaps_target(const Graph& g, const node& assign) {
+  const short target = assign.operands[0], value = assign.operands[1];
+  const bool in_memory = g[value].what == op::input || g[value].what == op::assign;
+  return in_memory && value != target && memory_behind(g, value) == memory_behind(g, target);
+}
+template <class Builder>
+constexpr short copied(Builder& b, short id, short origin) {
+  node n{};
+  n.what = op::clone, n.type = b.nodes[id].type, n.shape = b.nodes[id].shape;
+  n.operands[0] = id, n.origin = origin;
+  return b.add(n);
 }
 /// Does the op's result lie in memory whatever its users are?
 constexpr bool has_buffer(op what) {
@@ -117,9 +141,10 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
       n.operands[0] = inner.operands[0];
       n.list = b.intern(order);
     }
-    // A copy of an input that is written later keeps the old elements.
-    const bool keeps = n.what == op::clone && !g.assigns.empty() && detail::lies_in_input(b, n.operands[0]);
-    short result = keeps ? short{-1} : detail::unchanged(b, n);
+    if (n.what == op::assign && detail::overlaps_target(b, n)) n.operands[1] = detail::copied(b, n.operands[1], n.origin);
+    // A value (not a view) of an input that is written later keeps the old elements.
+    short result = detail::unchanged(b, n);
+    if (result >= 0 && !is_view(n.what) && detail::changes_later(b, result, g, id)) result = -1;
     if (result < 0) result = detail::folded(b, n);
     renamed[id] = result >= 0 ? result : b.add(n);
     if (n.set_apart && !is_leaf(b.nodes[renamed[id]].what)) b.nodes[renamed[id]].set_apart = true;

@@ -179,6 +179,7 @@ struct program {
 
   static constexpr auto realized = realize(g, chosen);
   static constexpr auto nodes = make_nodes(g, realized, chosen);
+  static_assert(!nodes.blocked, "assign(target, value): the target is a part of a reshape that no index expression describes; assign to a slice of the input itself");
   static_assert(!nodes.overflowed(), "fuse(fn): the plan has more dependencies than the scheduler holds; split the function");
   static constexpr auto fusion = fuse_nodes(g, chosen, nodes);
   static_assert(!fusion.overflowed, "fuse(fn): more pairs can be fused than one round holds; split the function");

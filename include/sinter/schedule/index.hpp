@@ -200,7 +200,17 @@ constexpr bool split_into(const dimension_form& linear, const extents& sizes, di
     out[only] = linear;
     return !linear.failed;
   }
-  if (linear.offset != 0 || linear.failed) return false;
+  if (linear.failed) return false;
+  if (linear.size == 0) {  // one element: the digits of its position
+    number rest = linear.offset;
+    for (int d = sizes.rank - 1; d >= 0; --d) {
+      if (!is_static(sizes[d]) || !is_static(rest)) return rest == 0;
+      out[d].offset = d == first_wide(sizes) ? rest : rest % sizes[d];
+      rest /= sizes[d];
+    }
+    return true;
+  }
+  if (linear.offset != 0) return false;
   dimension_form rest = linear;
   number border = 1;  // coefficients in [border, border * size) belong to this dimension
   for (int d = sizes.rank - 1; d >= 0; --d) {

@@ -40,6 +40,7 @@ struct node_list {
   fixed_vector<fixed_set<Capacity>, Capacity> ancestors{};  ///< nodes that must run before each node
   number_table<2 * Capacity + 128> numbers{};
   realization<Capacity> buffers{};
+  bool blocked = false;  ///< a buffer is written where no index expression leads
 
   constexpr short intern(const access_form& f) {
     for (int i = 0; i < accesses.size(); ++i)
@@ -202,6 +203,8 @@ constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realiza
   list.buffers = decided;
   for (int blocked = describe_all(g, list, o); blocked >= 0; blocked = describe_all(g, list, o)) {
     const int below = is_view(g[blocked].what) ? g[blocked].operands[0] : blocked;
+    list.blocked = list.buffers.realized(below) && list.buffers.realized(blocked);
+    if (list.blocked) break;
     list.buffers.buffers.insert(list.buffers.realized(below) ? blocked : below);
   }
   for (int i = 0; i < list.nodes.size(); ++i) list.producers[list.nodes[i].root] = static_cast<short>(i + 1);

@@ -76,11 +76,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     if (n.what == op::gather) indexed.insert(n.operands[0]);
     if (n.what == op::scatter) indexed.insert(n.operands[0]);
     if (overwrites(n.what)) written_over.push_back(static_cast<short>(id));
-    if (n.what == op::assign) {
-      demanded.insert(n.operands[1]);
-      // A view of what is being overwritten would be read while it changes.
-      if (n.operands[1] != n.operands[0] && memory_of(g, view_base(g, n.operands[1])) == memory_of(g, id)) indexed.insert(n.operands[1]);
-    }
+    if (n.what == op::assign) demanded.insert(n.operands[1]);
   }
   r.overwrites = !written_over.empty();
   for (int id : g.outputs) demanded.insert(id);
@@ -95,6 +91,15 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       int base = g[a].operands[0];
       while (is_view(g[base].what)) base = g[base].operands[0];
       if (loads.contains(base)) return true;
+    }
+    return false;
+  };
+  // A view whose elements are made of what an assignment of it overwrites would be read while that changes.
+  const auto reads_target = [&](int id, const fixed_set<Capacity>& loads) {
+    for (int a : g.assigns) {
+      if (g[a].operands[1] != id || g[a].operands[0] == id) continue;
+      for (int buffer = 0; buffer < id; ++buffer)
+        if (loads.contains(buffer) && memory_of(g, buffer) == memory_of(g, a)) return true;
     }
     return false;
   };
@@ -158,7 +163,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       if (!written_over.empty() && reads_overwritten(id, last_user[id], bases[id])) keep = true;
       // A constant or an index grid is inlined even if storage was asked for, unless it is a result.
       if (keep && num_loads == 0) keep = false;
-      keep = keep || indexed.contains(id);
+      keep = keep || indexed.contains(id) || (is_view(n.what) && reads_target(id, bases[id]));
       for (int out : g.outputs) keep = keep || out == id;
       if (keep) r.buffers.insert(id);
     }

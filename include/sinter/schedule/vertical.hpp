@@ -34,6 +34,7 @@ constexpr refusal common_space(State& s, int a, int b, loop_space& space) {
   if (pointwise.space.rnumel != 1) return refusal::extents_differ;
   if (pointwise.space.numel == space.numel) return refusal::none;  // it runs before or after the reduced loop
   if (pointwise.space.numel != s.list.numbers.product(space.numel, space.rnumel)) return refusal::extents_differ;
+  if (space.rnumel == 0) return refusal::extents_differ;  // rows of nothing: what has no elements must not run once per row
   bool splits = true;
   s.each_member(first.has_reduction ? b : a, -1, [&](int m) {
     const scheduler_node& n = s.list.nodes[m];
@@ -88,13 +89,32 @@ constexpr refusal nothing_between(const State& s, int a, int b) {
   return refusal::none;
 }
 
+/// Which loop over r each member of the union runs in: one after every reduction that it needs.
+template <class State, class Phases>
+constexpr void find_phases(const State& s, int a, int b, Phases& phase) {
+  for (int m = 0; m < s.list.nodes.size(); ++m) {
+    if (!s.contains(a, m) && !s.contains(b, m)) continue;
+    const scheduler_node& n = s.list.nodes[m];
+    for (int k = 0; k < n.num_dependencies; ++k) {
+      const dependency& d = s.list.dependencies[n.first_dependency + k];
+      const int p = d.write ? -1 : s.list.node_of(d.buffer);
+      if (p < 0 || (!s.contains(a, p) && !s.contains(b, p))) continue;
+      const int after = phase[p] + (s.list.nodes[p].kind == node_kind::reduction);
+      if (after > phase[m]) phase[m] = after;
+    }
+  }
+}
+
 /// No member may overwrite an element that another member reads or writes in another iteration: of an input's earlier
-/// versions, each iteration touches only what it overwrites itself, and a matmul's operands none. (Inductor's weak
-/// dependencies. Every iteration overwrites another element: assign refuses what repeats.)
+/// versions, each iteration touches only what it overwrites itself, and a matmul's operands none. Nor may a
+/// later loop over r follow, which would load the new elements. (Inductor's weak dependencies. Every iteration overwrites
+/// another element: assign refuses what repeats.)
 template <class State>
 constexpr refusal overwrites_are_safe(State& s, int a, int b, const loop_space& space) {
   if (!s.list.buffers.overwrites) return refusal::none;
   bool safe = true;
+  int phase[decltype(s.list.nodes)::capacity]{};
+  if (space.rnumel != 1) find_phases(s, a, b, phase);
   s.each_member(a, b, [&](int writer) {
     const node& root = (*s.g)[s.list.nodes[writer].root];
     if (!overwrites(root.what)) return;
@@ -112,6 +132,8 @@ constexpr refusal overwrites_are_safe(State& s, int a, int b, const loop_space& 
       s.each_member(a, b, [&](int m) {
         if (s.list.nodes[m].kind == node_kind::matmul && !s.list.ancestors[other].contains(m)) before_product = true;
       });
+      const bool once_per_row = n.space.numel == space.numel && n.space.rnumel == 1;
+      if (phase[other] > phase[writer] && !once_per_row) safe = false;
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = s.list.dependencies[n.first_dependency + k];
         if (d.buffer >= w.root || memory_of(*s.g, d.buffer) != memory) continue;
