@@ -13,6 +13,7 @@
 
 #include "plan_interpreter.hpp"
 #include "random_graph.hpp"
+#include "sinter/schedule/reinplace.hpp"
 
 namespace {
 
@@ -56,7 +57,7 @@ struct scheduled {
     std::unique_ptr<si::graph<Capacity>> rewritten(
         new auto(si::rewrite(si::resize<Capacity>(static_cast<const si::graph<si::max_nodes>&>(t)))));
     if (si::detail::merge_online_softmax(*rewritten, o)) rewritten.reset(new auto(si::rewrite(*rewritten)));
-    g = std::move(rewritten);
+    g.reset(new auto(si::detail::reinplace(*rewritten)));
     if (!si::detail::verify(*g)) throw std::logic_error("the rewritten graph fails its verification");
     const std::unique_ptr<const si::detail::realization<Capacity>> realized(new auto(si::detail::realize(*g, o)));
     const std::unique_ptr<const si::detail::node_list<Capacity>> nodes(new auto(si::detail::make_nodes(*g, *realized, o)));
@@ -104,11 +105,7 @@ class examination {
       few("max_fusion", check("max_fusion", si::max_fusion), eager);
     }
     const si::options random = random_options();
-    const int count = check("random options", random);
-    if (random.max_fusion_size < 64 || random.combo_kernels) return;  // where room runs out, who comes first may cost a kernel
-    si::options one_by_one = random;
-    one_by_one.one_kernel_per_op = true;
-    few("random options", count, check("random options, one kernel per op", one_by_one));
+    check(shown(random).c_str(), random);
   }
 
  private:
@@ -122,6 +119,9 @@ class examination {
     o.online_softmax = pick_.chance(80);
     o.aggressive_fusion = pick_.chance(50);
     o.combo_kernels = pick_.chance(30);
+    o.mix_order_min_elements = pick_.below(40);
+    o.mix_order_min_rows = pick_.below(6);
+    o.mix_order_rows_per_column = pick_.below(2);
     o.precise_casts = !has_half_ && pick_.chance(20);  // with halves the result is another one
     o.max_combo_size = 1 + pick_.below(8);
     o.max_fusion_rounds = 1 + pick_.below(10);
@@ -138,6 +138,18 @@ class examination {
     o.prologue_read_ratio_percent = 50 + pick_.below(400);
     o.persistent_reduction_limit = 1 << pick_.below(14);
     return o;
+  }
+
+  static std::string shown(const si::options& o) {
+    std::string s = "options";
+    for (int v : {int{o.matmul_template}, int{o.prologue_fusion}, int{o.epilogue_fusion}, int{o.dual_matmul}, int{o.norm_prologue},
+                  int{o.online_softmax}, int{o.aggressive_fusion}, int{o.combo_kernels}, int{o.precise_casts}, o.max_fusion_rounds,
+                  o.max_fusion_size, o.pair_window, o.max_fusion_distance, o.min_shared_bytes, o.realize_reads_threshold,
+                  o.realize_ops_threshold, o.realize_accumulated_reads_threshold, o.max_inlined_ops, o.unroll_reductions_threshold,
+                  o.peak_memory_factor, o.prologue_read_ratio_percent, o.persistent_reduction_limit, o.max_combo_size,
+                  o.mix_order_min_elements, o.mix_order_min_rows, o.mix_order_rows_per_column})
+      s += " " + std::to_string(v);
+    return s;
   }
 
   static void few(const char* name, int count, int eager) {

@@ -400,7 +400,7 @@ class evaluation {
         is_there = is_there && where[d] >= 0 && where[d] < out.shape[d];
       }
       if (!is_there) continue;
-      out.cells[static_cast<std::size_t>(position(where, out.shape))] = rounded(out.type, v.cells[v.shape.empty() ? 0 : static_cast<std::size_t>(i)]);
+      out.cells[static_cast<std::size_t>(position(where, out.shape))] = stored(out.type, v.cells[v.shape.empty() ? 0 : static_cast<std::size_t>(i)]);
     }
     return out;
   }

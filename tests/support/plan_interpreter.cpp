@@ -75,7 +75,7 @@ class execution {
     for (std::size_t i = 0; i < g_.outputs.size(); ++i) {
       array a{g_.nodes[g_.outputs[i]].type, shape(g_.outputs[i]), {}};
       for (const element& e : outputs_[i]) {
-        if (e.writes != 1) fail("an element of a result is written " + std::to_string(e.writes) + " times");
+        if (e.writes == 0) fail("an element of a result is not written");
         a.cells.push_back(e.value);
       }
       results.push_back(a);
@@ -167,16 +167,20 @@ class execution {
     std::int64_t base, width;
   };
   place place_of(int id) {
+    const int memory = memory_of(id);
     for (std::size_t i = 0; i < g_.outputs.size(); ++i)
-      if (g_.outputs[i] == id) return {&outputs_[i], 0, 1};
+      if (memory_of(g_.outputs[i]) == memory) return {&outputs_[i], 0, 1};
     for (std::size_t i = 0; i < p_.buffers.size(); ++i)
-      if (p_.buffers[i].node == id) return {&workspace_, placed_[i].offset, sinter::item_size(g_.nodes[id].type)};
-    const int input = memory_of(id);
-    if (g_.nodes[input].what != op::input) fail("a kernel touches %" + std::to_string(id) + ", which has no memory");
-    return {&arguments_[static_cast<std::size_t>(g_.nodes[input].attr)], 0, 1};
+      if (p_.buffers[i].node == memory) return {&workspace_, placed_[i].offset, sinter::item_size(g_.nodes[memory].type)};
+    if (g_.nodes[memory].what != op::input) fail("a kernel touches %" + std::to_string(id) + ", which has no memory");
+    return {&arguments_[static_cast<std::size_t>(g_.nodes[memory].attr)], 0, 1};
   }
+  /// The buffer that `id` is a version of.
   int memory_of(int id) const {
-    while (g_.nodes[id].what == op::assign || sinter::is_view(g_.nodes[id].what)) id = g_.nodes[id].operands[0];
+    while (sinter::overwrites(g_.nodes[id].what)) {
+      id = g_.nodes[id].operands[0];
+      while (sinter::is_view(g_.nodes[id].what)) id = g_.nodes[id].operands[0];
+    }
     return id;
   }
 
@@ -184,7 +188,7 @@ class execution {
     const place p = place_of(id);
     element& e = element_at(p, id, at);
     if (e.writes == 0) fail("%" + std::to_string(id) + " is read before it is written");
-    if (p.memory == &workspace_ && e.owner != id) fail("%" + std::to_string(id) + " is read after its memory was given away");
+    if (p.memory == &workspace_ && memory_of(e.owner) != memory_of(id)) fail("%" + std::to_string(id) + " is read after its memory was given away");
     if (at_once(e.written, now)) fail("%" + std::to_string(id) + " is read while the same kernel writes it");
     e.read_by_others = e.read.kernel == now.kernel && (e.read_by_others || at_once(e.read, now));
     e.read = now;
@@ -244,7 +248,7 @@ class execution {
       std::vector<bool> needed(b.code.size());
       for (std::size_t n = b.code.size(); n-- > 0;) {
         const opcode c = b.code[n].code;
-        if (b.phase[n] == p && (c == opcode::reduce || (b.is_element[n] && (c == opcode::store || c == opcode::yield)))) needed[n] = true;
+        if (b.phase[n] == p && (c == opcode::reduce || (b.is_element[n] && (c == opcode::store || c == opcode::scatter_store || c == opcode::yield)))) needed[n] = true;
         if (!needed[n]) continue;
         for (int operand : operands(b.code[n]))
           if (operand >= 0 && b.is_element[static_cast<std::size_t>(operand)]) needed[static_cast<std::size_t>(operand)] = true;
@@ -335,6 +339,13 @@ class execution {
       case opcode::store:
         if (!masked) write(buffer(), index(), operand(i.a), now);
         break;
+      case opcode::scatter_store: {
+        std::int64_t at = operand(i.b).whole;
+        if (at < 0) at += value(i.high);
+        const bool is_there = !masked && at >= 0 && at < value(i.high);
+        if (is_there) write(buffer(), index() + value(i.low) * at, operand(i.a), now);
+        break;
+      }
       case opcode::accumulator: v = products_[i.a][static_cast<std::size_t>(now.x)]; break;
       case opcode::yield:
         if (now.r >= 0) yielded(now.x, now.r, operand(i.a));

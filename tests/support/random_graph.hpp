@@ -188,6 +188,20 @@ class writer {
     n.shape = t_.intern(shape), n.list = t_.intern(map);
     return t_.add(n);
   }
+  /// `target` with the elements at `index` along one axis replaced; the value broadcasts to the index.
+  short scatter(short target, short index, const operand& value, int axis) {
+    const si::origin_scope call(&t_, "scatter");
+    const extents to = shape(index);
+    extents map{to.rank, {}};
+    for (int d = 0; d < to.rank; ++d) map[d] = d == axis ? -1 : d;
+    node n{};
+    n.what = op::scatter, n.type = type(target);
+    n.operands[0] = current(target);
+    n.operands[1] = node_of({value.id < 0 ? value.id : current(value.id), value.value, value.is_constant}, n.type, to);
+    n.operands[2] = si::detail::broadcasted(&t_, si::detail::widened(&t_, current(index), dtype::i64), to);
+    n.shape = t_.intern(shape(target)), n.list = t_.intern(map);
+    return t_.add(n);
+  }
   short concat(short a, short b, int axis) {
     const si::origin_scope call(&t_, "cat");
     a = current(a), b = current(b);
@@ -386,6 +400,7 @@ class generator {
     else if (k < 89) keep(pick_.chance(60) ? w_.iota(w_.shape(a), some_axis(a)) : w_.full(w_.type(a), w_.shape(a), scalar()));
     else if (k < 96) keep(product(a));
     else if (k < 98) keep(recast(a));
+    else if (pick_.chance(40)) keep(scattered(a));
     else assign();
   }
   void keep(short id) {
@@ -575,6 +590,27 @@ class generator {
     if (pick_.chance(40)) to[axis] = 1 + pick_.below(5);
     for (int d = 0; d < from.rank; ++d) map[d] = d == axis ? -1 : d;
     return fits(to) ? w_.gather(a, index(to, n), to, map) : short{-1};
+  }
+
+  /// Every second place along an axis, from one end or the other, in or out of range: no place is written twice.
+  short scattered(short a) {
+    const int axis = some_axis(a);
+    extents at = w_.shape(a);
+    if (actual(at[axis]) < 9) return -1;
+    at[axis] = 1 + pick_.below(4);
+    if (!fits(at)) return -1;
+    const double step = pick_.chance(50) ? 2 : -2, start = pick_.below(3) - 1;
+    const short steps = w_.pointwise(op::mul, {{w_.iota(at, axis)}, {-1, step, false, si::category::integral}});
+    const short index = w_.cast(w_.pointwise(op::add, {{steps}, {-1, start, false, si::category::integral}}), dtype::i64);
+    operand value = scalar();
+    for (int tries = 0; tries < 6; ++tries) {
+      const short v = any();
+      const std::optional<extents> all = w_.together({{v}, {index}});
+      if (!all || !(*all == at)) continue;
+      value = {v};
+      break;
+    }
+    return w_.scatter(a, index, value, axis);
   }
 
   short product(short a) {
