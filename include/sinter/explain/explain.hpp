@@ -8,8 +8,8 @@ namespace sinter {
 
 enum class verbosity : unsigned char {
   kernels,  ///< only the kernels and the workspace
-  plan,     ///< also the reason for every fusion that did not happen
-  log       ///< also every pair the scheduler looked at
+  plan,     ///< also why what is apart is apart
+  log       ///< instead, round by round: each pair, its score, what was fused, and what that undid
 };
 
 namespace detail {
@@ -45,17 +45,32 @@ inline std::string kernels_text(const report& r) {
   return text + "workspace: " + counted(static_cast<int>(items.size()), "buffer") + " (" + names_of(r, items) + ")\n";
 }
 
-inline std::string verdicts_text(const report& r, bool all) {
+inline std::string verdicts_text(const report& r) {
   std::string text;
   for (const report::verdict& v : r.verdicts) {
-    if (!all && (!v.stands || v.reason == refusal::no_shared_data)) continue;
+    if (!v.stands || v.reason == refusal::no_shared_data) continue;
     const auto label = [&](int i) { return r.items[static_cast<std::size_t>(i)].label; };
     text += "round " + std::to_string(v.round) + ": " + label(v.first) + " with " + label(v.second) + " (" +
-            std::to_string(v.shared_bytes) + " bytes shared): ";
-    text += v.fused ? "fused" : v.reason == refusal::none ? "possible" : std::string(sentence(v.reason));
-    text += "\n";
+            std::to_string(v.shared_bytes) + " bytes shared): " + std::string(sentence(v.reason)) + "\n";
   }
-  if (r.forgot_verdicts) text += "(more pairs were looked at than the log holds)\n";
+  if (r.forgot_verdicts) text += "(more pairs were looked at than the plan keeps; verbosity::log has them all)\n";
+  return text;
+}
+
+inline std::string log_text(const report& r) {
+  std::string text;
+  const auto pair = [&](const log_entry& e) { return r.of_node(e.first).label + " with " + r.of_node(e.second).label; };
+  for (const logged_round& round : rounds_of(r)) {
+    text += "round " + std::to_string(round.number) + ": " + counted(round.num_pairs, "pair") + ", " +
+            counted(round.num_candidates, "candidate") + "\n";
+    for (const log_entry& e : round.decided) {
+      text += (e.event == log_event::fused ? "  fused        " : "  invalidated  ") + pair(e) + ": " +
+              std::to_string(e.shared_bytes) + " bytes shared, score " + score_text(e.score);
+      text += (e.event == log_event::fused ? "" : "; " + std::string(sentence(e.reason))) + "\n";
+    }
+    for (const log_entry& e : round.refused)
+      text += "  refused      " + pair(e) + ": " + std::string(sentence(e.reason)) + "\n";
+  }
   return text;
 }
 
@@ -63,11 +78,16 @@ inline std::string verdicts_text(const report& r, bool all) {
 
 /// The plan of a fused function as text: one paragraph per kernel, then the refusals.
 template <class Fused>
-std::string explain(const Fused&, verbosity how_much = verbosity::plan) {
+std::string explain(const Fused&) {
   const detail::report r = detail::report_of<Fused>();
-  std::string text = detail::kernels_text(r);
-  if (how_much != verbosity::kernels) text += detail::verdicts_text(r, how_much == verbosity::log);
-  return text;
+  return detail::kernels_text(r) + detail::verdicts_text(r);
+}
+/// The same in as many words as wanted. A function of its own because the log costs the compiler another evaluation.
+template <class Fused>
+std::string explain(const Fused& f, verbosity how_much) {
+  if (how_much == verbosity::plan) return explain(f);
+  const detail::report r = detail::report_with_log<Fused>();
+  return detail::kernels_text(r) + (how_much == verbosity::log ? detail::log_text(r) : std::string());
 }
 
 }  // namespace sinter

@@ -53,6 +53,9 @@ struct report {
   std::int64_t workspace_bytes = 0;
   std::vector<verdict> verdicts;
   bool forgot_verdicts = false;
+
+  const item& of_node(int n) const { return items[static_cast<std::size_t>(num_inputs + n)]; }
+  std::vector<log_entry> log;  ///< of scheduler nodes; empty unless read_log was asked
   std::string hints;          ///< "rows = 4096": what the figures assume
   std::string preset;         ///< "standard", or "own options"
 };
@@ -221,6 +224,40 @@ report report_of() {
     return read_plan<Fused>();
   else
     return {};  // the compiler has said why there is no plan
+}
+
+/// The report with the log of the rounds, which the compiler evaluates only for who calls this.
+template <class Fused>
+report report_with_log() {
+  report r = report_of<Fused>();
+  if constexpr (requires { typename Fused::program; }) {
+    using program = typename Fused::program;
+    constexpr int length = program::template recorded<0>.length;
+    for (const log_entry& e : program::template recorded<length>.entries) r.log.push_back(e);
+  }
+  return r;
+}
+
+/// One round of the log: what was asked, and what became of the candidates, best first.
+struct logged_round {
+  int number = 0, num_pairs = 0, num_candidates = 0;
+  std::vector<log_entry> decided, refused;
+};
+inline std::vector<logged_round> rounds_of(const report& r) {
+  std::vector<logged_round> rounds;
+  for (const log_entry& e : r.log) {
+    if (rounds.empty() || rounds.back().number != e.round) rounds.push_back({e.round, 0, 0, {}, {}});
+    logged_round& round = rounds.back();
+    const bool candidate = e.event == log_event::considered && e.reason == refusal::none;
+    round.num_pairs += e.event == log_event::considered;
+    round.num_candidates += candidate;
+    if (!candidate) (e.event == log_event::considered ? round.refused : round.decided).push_back(e);
+  }
+  return rounds;
+}
+/// The parts of a score in the order in which they are compared.
+inline std::string score_text(const fusion_score& s) {
+  return std::to_string(s.rank) + " / " + std::to_string(s.weight) + " / " + std::to_string(s.proximity);
 }
 
 /// What a kernel is, in words.
