@@ -35,33 +35,27 @@ inline std::string wrapped(std::string_view text, std::size_t width) {
 }
 
 inline std::string to_dot(const report& r) {
-  const auto id = [](std::size_t i) { return "n" + std::to_string(i); };
-  const auto node = [&](std::size_t i, const std::string& label, const char* more) {
-    return id(i) + " [label=" + dot_string(label) + more + "];\n";
-  };
+  const auto id = [](int i) { return "n" + std::to_string(i); };
+  const auto node = [&](int i) { return id(i) + " [label=" + dot_string(r.items[i].label + "\n" + r.items[i].shape); };
   std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n";
-  const auto num_inputs = static_cast<std::size_t>(r.num_inputs);
-  for (std::size_t i = 0; i < num_inputs; ++i)
-    text += "  " + node(i, r.items[i].label + "\n" + r.items[i].shape, ", shape=ellipse");
-  for (std::size_t k = 0; k < r.kernels.size(); ++k) {
+  for (int i = 0; i < r.num_inputs; ++i) text += "  " + node(i) + ", shape=ellipse];\n";
+  for (int k = 0; k < r.num_kernels(); ++k) {
     text += "  subgraph cluster_" + std::to_string(k) + " {\n    label=" + dot_string(r.kernels[k].name) + ";\n";
-    for (std::size_t i = num_inputs; i < r.items.size(); ++i) {
-      const report::item& item = r.items[i];
-      if (item.kernel == static_cast<int>(k)) text += "    " + node(i, item.label + "\n" + item.shape, "");
-    }
+    for (int i = r.num_inputs; i < r.num_items(); ++i)
+      if (r.items[i].kernel == k) text += "    " + node(i) + "];\n";
     text += "  }\n";
   }
-  for (std::size_t i = num_inputs; i < r.items.size(); ++i) {
-    for (int from : r.items[i].reads) text += "  " + id(static_cast<std::size_t>(from)) + " -> " + id(i) + ";\n";
+  for (int i = r.num_inputs; i < r.num_items(); ++i) {
+    for (int from : r.items[i].reads) text += "  " + id(from) + " -> " + id(i) + ";\n";
     for (int k : r.items[i].outputs) {
       const std::string output = "out" + std::to_string(k);
-      text += "  " + output + " [label=" + dot_string("output " + std::to_string(k)) + ", shape=ellipse];\n";
+      text += "  " + output + " [label=\"output " + std::to_string(k) + "\", shape=ellipse];\n";
       text += "  " + id(i) + " -> " + output + ";\n";
     }
   }
   for (const report::verdict& v : r.verdicts)
     if (v.stands && v.reason != refusal::no_shared_data)
-      text += "  " + id(static_cast<std::size_t>(v.first)) + " -> " + id(static_cast<std::size_t>(v.second)) +
+      text += "  " + id(v.first) + " -> " + id(v.second) +
               " [style=dashed, dir=none, constraint=false, color=gray, fontsize=10, label=" +
               dot_string(wrapped(sentence(v.reason), 24)) + "];\n";
   return text + "}\n";

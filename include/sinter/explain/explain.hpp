@@ -14,22 +14,18 @@ enum class verbosity : unsigned char {
 
 namespace detail {
 
-inline std::string counted(std::int64_t n, const std::string& noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
-
 inline std::string names_of(const report& r, const std::vector<int>& items) {
   std::string text;
   for (int i : items) {
-    const report::item& item = r.items[static_cast<std::size_t>(i)];
+    const report::item& item = r.items[i];
     text += (text.empty() ? "" : ", ") + item.name() + " " + item.shape;
   }
   return text.empty() ? "nothing" : text;
 }
 
 inline std::string kernels_text(const report& r) {
-  std::string text = counted(static_cast<int>(r.kernels.size()), "kernel") + "\n";
-  for (std::size_t k = 0; k < r.kernels.size(); ++k) {
+  std::string text = counted(r.num_kernels(), "kernel") + "\n";
+  for (int k = 0; k < r.num_kernels(); ++k) {
     const report::kernel& kernel = r.kernels[k];
     text += "  " + std::to_string(k) + "  " + kernel.name + ": " + std::string(words(kernel.kind));
     if (kernel.kind == kernel_kind::reduction)
@@ -42,14 +38,14 @@ inline std::string kernels_text(const report& r) {
   if (r.buffers.empty()) return text;
   std::vector<int> items;
   for (const report::buffer& b : r.buffers) items.push_back(b.item);
-  return text + "workspace: " + counted(static_cast<int>(items.size()), "buffer") + " (" + names_of(r, items) + ")\n";
+  return text + "workspace: " + counted(items.size(), "buffer") + " (" + names_of(r, items) + ")\n";
 }
 
 inline std::string verdicts_text(const report& r) {
   std::string text;
   for (const report::verdict& v : r.verdicts) {
     if (!v.stands || v.reason == refusal::no_shared_data) continue;
-    const auto label = [&](int i) { return r.items[static_cast<std::size_t>(i)].label; };
+    const auto label = [&](int i) { return r.items[i].label; };
     text += "round " + std::to_string(v.round) + ": " + label(v.first) + " with " + label(v.second) + " (" +
             std::to_string(v.shared_bytes) + " bytes shared): " + std::string(sentence(v.reason)) + "\n";
   }

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sinter/schedule/label.hpp"
 #include "sinter/schedule/plan.hpp"
 
-namespace sinter {
-namespace detail {
+namespace sinter::detail {
 
 struct report {
   /// An input, or what a scheduler node computes. Inputs come first.
@@ -46,7 +46,7 @@ struct report {
     bool stands = false;  ///< the two kernels are apart, and this is why
   };
 
-  int num_inputs = 0, num_outputs = 0;
+  int num_inputs = 0;
   std::vector<item> items;
   std::vector<kernel> kernels;
   std::vector<buffer> buffers;
@@ -54,7 +54,9 @@ struct report {
   std::vector<verdict> verdicts;
   bool forgot_verdicts = false;
 
-  const item& of_node(int n) const { return items[static_cast<std::size_t>(num_inputs + n)]; }
+  int num_items() const { return static_cast<int>(items.size()); }
+  int num_kernels() const { return static_cast<int>(kernels.size()); }
+  const item& of_node(int n) const { return items[num_inputs + n]; }
   std::vector<log_entry> log;  ///< of scheduler nodes; empty unless read_log was asked
   std::string hints;          ///< "rows = 4096": what the figures assume
   std::string preset;         ///< "standard", or "own options"
@@ -167,7 +169,6 @@ report read_plan() {
   const auto& g = Fused::graph();
   report r;
   r.num_inputs = g.inputs.size();
-  r.num_outputs = g.outputs.size();
   r.items = items_of<program>();
   r.preset = preset_of(*s.o);
   const auto hint = [&](number n) { return static_cast<std::int64_t>(s.list.numbers.hint(n)); };
@@ -188,7 +189,7 @@ report read_plan() {
     kernel.bytes = traffic(p, k, hint);
     fixed_set<decltype(s.list.nodes)::capacity> calls{};
     s.each_member(p.kernels[k].group, -1, [&](int m) {
-      r.items[static_cast<std::size_t>(r.num_inputs + m)].kernel = k;
+      r.items[r.num_inputs + m].kernel = k;
       calls.insert(s.list.origins[m]);
     });
     for (int o = 0; o < g.origins.size(); ++o) {
@@ -203,7 +204,7 @@ report read_plan() {
   for (const planned_buffer& b : p.buffers) placed.push_back({s.bytes_of(b.node), b.first, b.last});
   r.workspace_bytes = lay_out(placed.data(), static_cast<int>(placed.size()));
   for (int i = 0; i < p.buffers.size(); ++i)
-    r.buffers.push_back({item_of(p.buffers[i].node), placed[static_cast<std::size_t>(i)]});
+    r.buffers.push_back({item_of(p.buffers[i].node), placed[i]});
 
   for (int i = 0; i < p.fusion.log.size(); ++i) {
     const fusion_verdict& v = p.fusion.log[i];
@@ -211,6 +212,13 @@ report read_plan() {
     r.verdicts.push_back({r.num_inputs + v.first, r.num_inputs + v.second, v.round, v.reason, v.applied, v.shared_bytes,
                           a != b && i == last_verdict(p.fusion, a, b)});
   }
+  // In the order of the kernels, for the views.
+  const auto later = [&](const report::verdict& v, const report::verdict& w) {
+    const int a = r.items[v.first].kernel, b = r.items[w.first].kernel;
+    return a != b ? a > b : r.items[v.second].kernel > r.items[w.second].kernel;
+  };
+  for (std::size_t i = 1; i < r.verdicts.size(); ++i)
+    for (std::size_t j = i; j > 0 && later(r.verdicts[j - 1], r.verdicts[j]); --j) std::swap(r.verdicts[j - 1], r.verdicts[j]);
   r.forgot_verdicts = p.fusion.log.overflowed;
   for (const number_definition& d : s.list.numbers.definitions)
     if (d.rule == number_rule::input_extent)
@@ -240,7 +248,8 @@ report report_with_log() {
 
 /// One round of the log: what was asked, and what became of the candidates, best first.
 struct logged_round {
-  int number = 0, num_pairs = 0, num_candidates = 0;
+  int number = 0;
+  std::size_t num_pairs = 0, num_candidates = 0;
   std::vector<log_entry> decided, refused;
 };
 inline std::vector<logged_round> rounds_of(const report& r) {
@@ -260,6 +269,11 @@ inline std::string score_text(const fusion_score& s) {
   return std::to_string(s.rank) + " / " + std::to_string(s.weight) + " / " + std::to_string(s.proximity);
 }
 
+/// "1 pair", "2 pairs".
+inline std::string counted(std::size_t n, const char* noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
 /// What a kernel is, in words.
 constexpr std::string_view words(kernel_kind kind) {
   constexpr std::string_view kinds[] = {"pointwise", "looped reduction", "persistent reduction (each row is read once)",
@@ -267,5 +281,4 @@ constexpr std::string_view words(kernel_kind kind) {
   return kinds[static_cast<int>(kind)];
 }
 
-}  // namespace detail
-}  // namespace sinter
+}  // namespace sinter::detail

@@ -1,0 +1,272 @@
+// The graph of a plan as SVG. Kernels are boxes, one below the other in the order in which they run, each with its nodes
+// in rows; what a later kernel reads runs down a lane at the right, what was refused is a dashed line at the left.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/explain/layers.hpp"
+#include "sinter/explain/markup.hpp"
+#include "sinter/explain/report.hpp"
+
+namespace sinter::detail::page {
+
+class graph_svg {
+ public:
+  explicit graph_svg(const report& r) : r_(r), last_reader_(r.items.size(), -1), departures_(r.items.size()) {
+    for (const report::item& item : r.items)
+      for (int from : item.reads)
+        if (item.kernel > last_reader_[from]) last_reader_[from] = item.kernel;
+    for (int k = 0; k < r.num_kernels(); ++k) add_kernel(k);
+    add_lanes();
+    add_refusals();
+  }
+
+  std::string text() const {
+    const std::string head = tag("path", {{"class", "head"}, {"d", "M0,0L8,4L0,8z"}});
+    const std::string defs = tag("defs", {}, tag("marker", {{"id", "head"}, {"viewBox", "0 0 8 8"}, {"refX", "7"},
+                                                            {"refY", "4"}, {"markerWidth", "6"}, {"markerHeight", "6"},
+                                                            {"orient", "auto"}}, head));
+    return drawing("graph", "The graph of the plan, grouped by kernel", {left_ - 8, right_ + 8, 0, y_ + 8},
+                   defs + tag("g", {{"class", "refusals"}}, refusals_) + "\n" + boxes_ + edges_ + names_ + nodes_);
+  }
+
+ private:
+  struct point {
+    double x = 0, y = 0;
+  };
+  /// What a kernel reads of an earlier one, where the line reaches it.
+  struct arrival {
+    int item, kernel;
+    point at;
+  };
+  /// A line in a kernel, by the vertices of the layered drawing.
+  struct line {
+    int from, to;
+    std::vector<int> path;
+  };
+  /// What leaves a kernel: as a result of the function, or (output < 0) for a later kernel.
+  struct departure {
+    int item, output, vertex;
+  };
+  static constexpr double node_height = 34, row_gap = 22, header = 26, padding = 12, band_gap = 20;
+  static constexpr std::size_t longest_name = 48;
+
+  const report& r_;
+  std::vector<int> last_reader_;  ///< of each item: a kernel
+  std::vector<point> departures_;
+  std::vector<arrival> arrivals_;
+  std::vector<rectangle> kernels_;
+  std::string boxes_, edges_, names_, nodes_, refusals_;
+  double y_ = 8, left_ = 0, right_ = 0;
+
+  static std::string output_label(int output) { return "output " + std::to_string(output); }
+  bool is_input(int i) const { return i < r_.num_inputs; }
+
+  static double width_of(const std::string& label, const report::item& item) {
+    return static_cast<double>(label.size() > item.shape.size() ? label.size() : item.shape.size()) * character_width + 18;
+  }
+
+  void include(double left, double right) {
+    if (left < left_) left_ = left;
+    if (right > right_) right_ = right;
+  }
+
+  void add_node(int i, point top, const std::string& label, const std::string& kind) {
+    const report::item& item = r_.items[i];
+    const double half = width_of(label, item) / 2;
+    include(top.x - half, top.x + half);
+    nodes_ += tag("g", {{"class", "node " + kind}, {"data-item", std::to_string(i)}},
+                  tooltip(label + ": " + item.shape + ", " + bytes_text(item.bytes)) +
+                      draw({top.x - half, top.x + half, top.y, top.y + node_height}, kind == "computed" ? 5 : node_height / 2) +
+                      draw_text(top.x, top.y + 14, "label", label) + draw_text(top.x, top.y + 27, "shape", item.shape)) +
+              "\n";
+  }
+
+  /// A line from stop to stop, straight through each (from its top to its bottom) and curved between them.
+  void add_edge(int from, int to, const std::vector<point>& tops, const std::vector<point>& bottoms, bool arrow) {
+    std::string path = "M" + px(bottoms[0].x) + "," + px(bottoms[0].y);
+    for (std::size_t i = 1; i < tops.size(); ++i) {
+      const std::string middle = px((bottoms[i - 1].y + tops[i].y) / 2);
+      path += "C" + px(tops[i - 1].x) + "," + middle + " " + px(tops[i].x) + "," + middle + " " + px(tops[i].x) + "," + px(tops[i].y);
+      if (i + 1 < tops.size()) path += "V" + px(bottoms[i].y);
+    }
+    edges_ += tag("path", {{"class", arrow ? "edge arrow" : "edge"}, {"data-from", std::to_string(from)},
+                           {"data-to", std::to_string(to)}, {"d", path}});
+  }
+
+  /// A kernel and what is around it: the arguments and arrivals it reads above, its nodes by what they wait for, and the
+  /// results and departures below.
+  void add_kernel(int k) {
+    layered_drawing d;
+    std::vector<int> members, sources, row(r_.items.size(), 0), vertex(r_.items.size(), -1);
+    int last = 0;
+    for (int i = r_.num_inputs; i < r_.num_items(); ++i) {
+      if (r_.items[i].kernel != k) continue;
+      members.push_back(i);
+      row[i] = 1;
+      for (int from : r_.items[i].reads)
+        if (r_.items[from].kernel == k && row[from] >= row[i]) row[i] = row[from] + 1;
+      if (row[i] > last) last = row[i];
+    }
+    for (int i : members)
+      for (int from : r_.items[i].reads) {
+        if (r_.items[from].kernel == k || vertex[from] >= 0) continue;
+        sources.push_back(from);
+        vertex[from] = d.add(0, is_input(from) ? width_of(r_.items[from].label, r_.items[from]) : 0);
+        if (is_input(from)) continue;
+        if (r_.items[from].kernel == k - 1)
+          d.wish(vertex[from], departures_[from].x, 1);
+        else
+          d.wish(vertex[from], right_, 0.1);
+      }
+    std::vector<line> lines;
+    for (int i : members) vertex[i] = d.add(row[i], width_of(r_.items[i].label, r_.items[i]));
+    for (int i : members)
+      for (int from : r_.items[i].reads) lines.push_back({from, i, d.connect(vertex[from], vertex[i])});
+    std::vector<departure> leaving;
+    for (int i : members) {
+      for (int output : r_.items[i].outputs) leaving.push_back({i, output, d.add(last + 1, width_of(output_label(output), r_.items[i]))});
+      if (last_reader_[i] > k) leaving.push_back({i, -1, d.add(last + 1, 0)});
+    }
+    for (const departure& e : leaving) lines.push_back({e.item, e.output < 0 ? -1 : e.item, d.connect(vertex[e.item], e.vertex)});
+    d.place();
+
+    std::vector<double> tops, bottoms;
+    const rectangle box = add_rows(k, d, last, has_arguments(sources), leaving, tops, bottoms);
+    const auto top = [&](int v) { return point{d[v].x - box.middle(), tops[d[v].row]}; };
+    const auto bottom = [&](int v) { return point{d[v].x - box.middle(), bottoms[d[v].row]}; };
+    add_box(k, box);
+    for (int i : members) add_node(i, top(vertex[i]), r_.items[i].label, "computed");
+    for (int from : sources) {
+      if (is_input(from))
+        add_node(from, top(vertex[from]), r_.items[from].label, "argument");
+      else
+        arrivals_.push_back({from, k, top(vertex[from])});
+    }
+    for (const departure& e : leaving) {
+      if (e.output >= 0)
+        add_node(e.item, top(e.vertex), output_label(e.output), "result");
+      else
+        departures_[e.item] = bottom(e.vertex);
+    }
+    for (const line& l : lines) {
+      std::vector<point> above, below;
+      if (is_lane(l.from, k)) above.push_back(top(l.path.front())), below.push_back(top(l.path.front()));
+      for (int v : l.path) above.push_back(top(v)), below.push_back(bottom(v));
+      if (l.to < 0) above.push_back(below.back()), below.push_back(below.back());
+      add_edge(l.from, l.to, above, below, l.to >= 0);
+    }
+  }
+
+  bool is_lane(int from, int k) const { return !is_input(from) && r_.items[from].kernel != k; }
+  bool has_arguments(const std::vector<int>& sources) const {
+    for (int from : sources)
+      if (is_input(from)) return true;
+    return false;
+  }
+
+  /// Gives the rows of a kernel their heights. Returns its box, in the x of the layered drawing.
+  rectangle add_rows(int k, const layered_drawing& d, int last, bool arguments, const std::vector<departure>& leaving,
+                     std::vector<double>& tops, std::vector<double>& bottoms) {
+    const auto add_row = [&](double height) {
+      tops.push_back(y_);
+      bottoms.push_back(y_ += height);
+    };
+    bool results = false;
+    for (const departure& e : leaving) results = results || e.output >= 0;
+    add_row(arguments ? node_height : 0);
+    y_ += row_gap;
+    rectangle box{1e9, -1e9, y_, 0};
+    y_ += header;
+    for (int i = 1; i <= last; ++i) {
+      add_row(node_height);
+      y_ += i < last ? row_gap : padding;
+      for (int v : d.rows()[i]) {
+        if (d[v].x - d[v].width / 2 < box.left) box.left = d[v].x - d[v].width / 2;
+        if (d[v].x + d[v].width / 2 > box.right) box.right = d[v].x + d[v].width / 2;
+      }
+    }
+    box.bottom = y_;
+    if (!leaving.empty()) y_ += row_gap;
+    add_row(results ? node_height : 0);
+    if (k + 1 < r_.num_kernels()) y_ += band_gap;
+    box.left -= padding, box.right += padding;
+    return box;
+  }
+
+  /// The box of a kernel with its name, in the middle of the drawing.
+  void add_box(int k, rectangle box) {
+    const report::kernel& kernel = r_.kernels[k];
+    std::string name = std::to_string(k) + "  " + kernel.name;
+    if (name.size() > longest_name) name = name.substr(0, longest_name - 3) + "...";
+    double half = (box.right - box.left) / 2;
+    const double of_name = static_cast<double>(name.size()) * character_width / 2 + padding;
+    if (half < of_name) half = of_name;
+    box.left = -half, box.right = half;
+    include(box.left, box.right);
+    kernels_.push_back(box);
+    const std::string kind = "kernel " + std::string(prefix(kernel.kind)), target = "#k" + std::to_string(k);
+    boxes_ += tag("a", {{"href", target}, {"class", kind}},
+                  tooltip(kernel.name + ": " + std::string(words(kernel.kind))) + draw(box, 8)) + "\n";
+    names_ += tag("g", {{"class", kind}}, draw_text(box.left + padding, box.top + 17, "name", name)) + "\n";
+  }
+
+  /// From kernel to kernel: at once to the next one, else down a lane that nothing else uses on that stretch.
+  void add_lanes() {
+    struct lane {
+      int item, first, last, column;
+    };
+    std::vector<lane> lanes;
+    const double base = right_ + 14;
+    for (const arrival& a : arrivals_) {
+      const point from = departures_[a.item];
+      const int first = r_.items[a.item].kernel, last = last_reader_[a.item];
+      if (a.kernel == first + 1) {
+        add_edge(a.item, -1, {from, a.at}, {from, a.at}, false);
+        continue;
+      }
+      int column = -1;
+      for (const lane& other : lanes)
+        if (other.item == a.item) column = other.column;
+      if (column < 0) {
+        for (bool taken = true; taken;) {
+          taken = false;
+          ++column;
+          for (const lane& other : lanes)
+            taken = taken || (other.column == column && other.first <= last && first <= other.last);
+        }
+        lanes.push_back({a.item, first, last, column});
+      }
+      const point out{base + 12 * column, from.y + band_gap}, back{out.x, a.at.y - band_gap};
+      include(out.x, out.x);
+      add_edge(a.item, -1, {from, out, a.at}, {from, back, a.at}, false);
+    }
+  }
+
+  /// Two kernels that were refused, each pair once.
+  void add_refusals() {
+    const double base = left_;
+    std::vector<int> used(r_.kernels.size(), 0);
+    int row = -1;
+    for (const report::verdict& v : r_.verdicts) {
+      if (!v.stands) continue;
+      ++row;
+      if (v.reason == refusal::no_shared_data) continue;
+      const report::item &first = r_.items[v.first], &second = r_.items[v.second];
+      const auto anchor = [&](int k) {
+        const rectangle& box = kernels_[k];
+        return point{box.left, box.top + 10 + (used[k]++ * 7) % static_cast<int>(box.bottom - box.top - 18)};
+      };
+      const point from = anchor(first.kernel), to = anchor(second.kernel);
+      const int span = first.kernel < second.kernel ? second.kernel - first.kernel : first.kernel - second.kernel;
+      const double x = base - 10 - 10 * (span < 12 ? span : 12);
+      include(x, x);
+      const std::string path = "M" + px(from.x) + "," + px(from.y) + "C" + px(x) + "," + px(from.y) + " " + px(x) + "," +
+                               px(to.y) + " " + px(to.x) + "," + px(to.y);
+      refusals_ += tag("a", {{"href", "#r" + std::to_string(row)}},
+                       tag("path", {{"class", "refused"}, {"d", path}},
+                           tooltip(first.label + " with " + second.label + ": " + std::string(sentence(v.reason)))));
+    }
+  }
+};
+
+}  // namespace sinter::detail::page
