@@ -6,7 +6,7 @@
 
 namespace sinter {
 
-namespace detail {
+namespace detail::views {
 
 /// A string in Graphviz's language. "\n" in `text` is a line break.
 inline std::string dot_string(std::string_view text) {
@@ -34,7 +34,7 @@ inline std::string wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-inline std::string to_dot(const report& r) {
+std::string dot_text(const auto& r) {
   const auto id = [](int i) { return "n" + std::to_string(i); };
   const auto node = [&](int i) { return id(i) + " [label=" + dot_string(r.items[i].label + "\n" + r.items[i].shape); };
   std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n";
@@ -61,12 +61,12 @@ inline std::string to_dot(const report& r) {
   return text + "}\n";
 }
 
-}  // namespace detail
+}  // namespace detail::views
 
 /// The graph and plan of a fused function in Graphviz's language: `dot -Tsvg`.
 template <class Fused>
 std::string to_dot(const Fused&) {
-  return detail::to_dot(detail::report_of<Fused>());
+  return detail::views::dot_text(detail::views::report_of<Fused>());
 }
 
 }  // namespace sinter

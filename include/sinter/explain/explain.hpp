@@ -12,9 +12,9 @@ enum class verbosity : unsigned char {
   log       ///< instead, round by round: each pair, its score, what was fused, and what that undid
 };
 
-namespace detail {
+namespace detail::views {
 
-inline std::string names_of(const report& r, const std::vector<int>& items) {
+std::string names_of(const auto& r, const std::vector<int>& items) {
   std::string text;
   for (int i : items) {
     const report::item& item = r.items[i];
@@ -23,7 +23,7 @@ inline std::string names_of(const report& r, const std::vector<int>& items) {
   return text.empty() ? "nothing" : text;
 }
 
-inline std::string kernels_text(const report& r) {
+std::string kernels_text(const auto& r) {
   std::string text = counted(r.num_kernels(), "kernel") + "\n";
   for (int k = 0; k < r.num_kernels(); ++k) {
     const report::kernel& kernel = r.kernels[k];
@@ -41,7 +41,7 @@ inline std::string kernels_text(const report& r) {
   return text + "workspace: " + counted(items.size(), "buffer") + " (" + names_of(r, items) + ")\n";
 }
 
-inline std::string verdicts_text(const report& r) {
+std::string verdicts_text(const auto& r) {
   std::string text;
   for (const report::verdict& v : r.verdicts) {
     if (!v.stands || v.reason == refusal::no_shared_data) continue;
@@ -53,7 +53,7 @@ inline std::string verdicts_text(const report& r) {
   return text;
 }
 
-inline std::string log_text(const report& r) {
+std::string log_text(const auto& r) {
   std::string text;
   const auto pair = [&](const log_entry& e) { return r.of_node(e.first).label + " with " + r.of_node(e.second).label; };
   for (const logged_round& round : rounds_of(r)) {
@@ -70,20 +70,20 @@ inline std::string log_text(const report& r) {
   return text;
 }
 
-}  // namespace detail
+}  // namespace detail::views
 
 /// The plan of a fused function as text: one paragraph per kernel, then the refusals.
 template <class Fused>
 std::string explain(const Fused&) {
-  const detail::report r = detail::report_of<Fused>();
-  return detail::kernels_text(r) + detail::verdicts_text(r);
+  const detail::views::report r = detail::views::report_of<Fused>();
+  return detail::views::kernels_text(r) + detail::views::verdicts_text(r);
 }
 /// The same in as many words as wanted. A function of its own because the log costs the compiler another evaluation.
 template <class Fused>
 std::string explain(const Fused& f, verbosity how_much) {
   if (how_much == verbosity::plan) return explain(f);
-  const detail::report r = detail::report_with_log<Fused>();
-  return detail::kernels_text(r) + (how_much == verbosity::log ? detail::log_text(r) : std::string());
+  const detail::views::report r = detail::views::report_with_log<Fused>();
+  return detail::views::kernels_text(r) + (how_much == verbosity::log ? detail::views::log_text(r) : std::string());
 }
 
 }  // namespace sinter

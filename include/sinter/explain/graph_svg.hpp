@@ -7,11 +7,12 @@
 #include "sinter/explain/markup.hpp"
 #include "sinter/explain/report.hpp"
 
-namespace sinter::detail::page {
+namespace sinter::detail::views {
 
+template <class Report>
 class graph_svg {
  public:
-  explicit graph_svg(const report& r) : r_(r), last_reader_(r.items.size(), -1), departures_(r.items.size()) {
+  explicit graph_svg(const Report& r) : r_(r), last_reader_(r.items.size(), -1), departures_(r.items.size()) {
     for (const report::item& item : r.items)
       for (int from : item.reads)
         if (item.kernel > last_reader_[from]) last_reader_[from] = item.kernel;
@@ -50,7 +51,7 @@ class graph_svg {
   static constexpr double node_height = 34, row_gap = 22, header = 26, padding = 12, band_gap = 20;
   static constexpr std::size_t longest_name = 48;
 
-  const report& r_;
+  const Report& r_;
   std::vector<int> last_reader_;  ///< of each item: a kernel
   std::vector<point> departures_;
   std::vector<arrival> arrivals_;
@@ -96,7 +97,7 @@ class graph_svg {
   /// A kernel and what is around it: the arguments and arrivals it reads above, its nodes by what they wait for, and the
   /// results and departures below.
   void add_kernel(int k) {
-    layered_drawing d;
+    layered_drawing<double> d;
     std::vector<int> members, sources, row(r_.items.size(), 0), vertex(r_.items.size(), -1);
     int last = 0;
     for (int i = r_.num_inputs; i < r_.num_items(); ++i) {
@@ -165,7 +166,7 @@ class graph_svg {
   }
 
   /// Gives the rows of a kernel their heights. Returns its box, in the x of the layered drawing.
-  rectangle add_rows(int k, const layered_drawing& d, int last, bool arguments, const std::vector<departure>& leaving,
+  rectangle add_rows(int k, const layered_drawing<double>& d, int last, bool arguments, const std::vector<departure>& leaving,
                      std::vector<double>& tops, std::vector<double>& bottoms) {
     const auto add_row = [&](double height) {
       tops.push_back(y_);
@@ -269,4 +270,4 @@ class graph_svg {
   }
 };
 
-}  // namespace sinter::detail::page
+}  // namespace sinter::detail::views

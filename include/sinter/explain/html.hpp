@@ -7,7 +7,7 @@
 #include "sinter/explain/memory_svg.hpp"
 #include "sinter/explain/page_style.hpp"
 
-namespace sinter::detail::page {
+namespace sinter::detail::views {
 
 inline std::string code(std::string_view text) { return tag("code", {}, escaped(text)); }
 inline std::string note(const std::string& text) { return tag("p", {{"class", "note"}}, text) + "\n"; }
@@ -35,14 +35,14 @@ inline std::string number_cell(const std::string& content) { return tag("td", {{
 
 inline std::string kernel_link(int k) { return tag("a", {{"href", "#k" + std::to_string(k)}}, std::to_string(k)); }
 
-inline std::string item_list(const report& r, const std::vector<int>& items) {
+std::string item_list(const auto& r, const std::vector<int>& items) {
   std::string text;
   for (int i : items)
     text += (text.empty() ? "" : ", ") + code(r.items[i].name()) + " " + tag("span", {{"class", "note shape"}}, escaped(r.items[i].shape));
   return text.empty() ? "nothing" : text;
 }
 
-inline std::string page_header(const report& r, std::string_view title) {
+std::string page_header(const auto& r, std::string_view title) {
   kernel_traffic total;
   for (const report::kernel& k : r.kernels) total.read += k.bytes.read, total.written += k.bytes.written;
   const auto figure = [](const std::string& term, const std::string& value) {
@@ -63,7 +63,7 @@ inline std::string page_header(const report& r, std::string_view title) {
                  tag("nav", {{"aria-label", "Sections"}}, tag("ul", {}, links)) + "\n") + "\n";
 }
 
-inline std::string graph_section(const report& r) {
+std::string graph_section(const auto& r) {
   std::string kinds, seen;
   for (const report::kernel& k : r.kernels) {
     const std::string kind(prefix(k.kind));
@@ -83,7 +83,7 @@ inline std::string graph_section(const report& r) {
                      tag("ul", {{"class", "kinds"}}, kinds) + "\n" + tag("figure", {}, toggle + wide("Graph", graph_svg(r).text())));
 }
 
-inline std::string kernels_section(const report& r) {
+std::string kernels_section(const auto& r) {
   std::string cards;
   for (int k = 0; k < r.num_kernels(); ++k) {
     const report::kernel& kernel = r.kernels[k];
@@ -99,8 +99,8 @@ inline std::string kernels_section(const report& r) {
   return section("Kernels", "Kernels", tag("div", {{"class", "cards"}}, "\n" + cards));
 }
 
-inline std::string memory_section(const report& r) {
-  if (r.buffers.empty()) return section("Memory", "Memory", note("No value passes from one kernel to another: there is no workspace."));
+std::string memory_section(const auto& r) {
+  if (r.workspace_bytes == 0) return section("Memory", "Memory", note("No value passes from one kernel to another: there is no workspace."));
   std::string rows;
   for (const report::buffer& b : r.buffers)
     rows += tag("tr", {}, cell(code(r.items[b.item].label)) + cell(code(r.items[b.item].shape)) + number_cell(std::to_string(b.where.offset)) +
@@ -114,10 +114,10 @@ inline std::string memory_section(const report& r) {
 }
 
 /// A pair of nodes, and what the filter looks for.
-inline std::string pair_text(const report::item& a, const report::item& b) { return code(a.label) + " with " + code(b.label); }
-inline attribute pair_of(const report::item& a, const report::item& b) { return {"data-pair", a.label + " " + b.label}; }
+std::string pair_text(const auto& a, const auto& b) { return code(a.label) + " with " + code(b.label); }
+attribute pair_of(const auto& a, const auto& b) { return {"data-pair", a.label + " " + b.label}; }
 
-inline std::string refusals_section(const report& r) {
+std::string refusals_section(const auto& r) {
   const std::string filter = tag("div", {{"data-filter", "pairs"}}, "") + "\n";
   std::string rows;
   int number = 0;
@@ -135,7 +135,7 @@ inline std::string refusals_section(const report& r) {
 }
 
 /// The pairs a round refused, by reason.
-inline std::string refused_lists(const report& r, const logged_round& round) {
+std::string refused_lists(const auto& r, const logged_round& round) {
   std::string text;
   for (int reason = 0; reason < static_cast<int>(refusal::num_refusals); ++reason) {
     std::string pairs;
@@ -152,7 +152,7 @@ inline std::string refused_lists(const report& r, const logged_round& round) {
   return text;
 }
 
-inline std::string log_section(const report& r) {
+std::string log_section(const auto& r) {
   std::string text = note("In each round the candidates are taken by score: rank, bytes saved, nearness. A fusion can undo a "
                           "candidate after it; the next round asks again.");
   if (r.log.empty()) text += note("There was no pair to look at.");
@@ -176,7 +176,7 @@ inline std::string log_section(const report& r) {
   return section("Log", "Log", text);
 }
 
-inline std::string written(const report& r, std::string_view title) {
+std::string page_text(const auto& r, std::string_view title) {
   const std::string head = tag("meta", {{"charset", "utf-8"}}) +
                            tag("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}) +
                            tag("title", {}, escaped(title)) + "\n" + tag("style", {}, style) + "\n";
@@ -188,14 +188,14 @@ inline std::string written(const report& r, std::string_view title) {
   return "<!DOCTYPE html>\n" + tag("html", {{"lang", "en"}}, "\n" + tag("head", {}, "\n" + head) + "\n" + tag("body", {}, "\n" + body)) + "\n";
 }
 
-}  // namespace sinter::detail::page
+}  // namespace sinter::detail::views
 
 namespace sinter {
 
 /// The plan of a fused function as one page of HTML that needs nothing else: write it to a file and open it.
 template <class Fused>
 std::string to_html(const Fused&, std::string_view title = "Fusion plan") {
-  return detail::page::written(detail::report_with_log<Fused>(), title);
+  return detail::views::page_text(detail::views::report_with_log<Fused>(), title);
 }
 
 }  // namespace sinter

@@ -6,23 +6,24 @@
 #include <cstddef>
 #include <vector>
 
-namespace sinter::detail::page {
+namespace sinter::detail::views {
 
+template <class Real>
 class layered_drawing {
  public:
   struct vertex {
     int row = 0;
-    double width = 0;
-    double x = 0;         ///< of its middle
-    double pull = 0;      ///< how strongly it is drawn to `wish`, in edges
-    double wish = 0;
-    double weight = 1;    ///< how strongly it is drawn to where it is, by all that draws it
+    Real width = 0;
+    Real x = 0;         ///< of its middle
+    Real pull = 0;      ///< how strongly it is drawn to `wish`, in edges
+    Real wish = 0;
+    Real weight = 1;    ///< how strongly it is drawn to where it is, by all that draws it
     bool bend = false;
     std::vector<int> up, down;
   };
-  static constexpr double gap = 18;
+  static constexpr Real gap = 18;
 
-  int add(int row, double width) {
+  int add(int row, Real width) {
     vertices_.emplace_back();
     vertex& v = vertices_.back();
     v.row = row, v.width = width;
@@ -31,7 +32,7 @@ class layered_drawing {
     rows_[row].push_back(id);
     return id;
   }
-  void wish(int v, double x, double pull) { vertices_[v].wish = x, vertices_[v].pull = pull; }
+  void wish(int v, Real x, Real pull) { vertices_[v].wish = x, vertices_[v].pull = pull; }
 
   /// An edge downwards, bent where it crosses rows. Returns its vertices from `from` to `to`.
   std::vector<int> connect(int from, int to) {
@@ -92,9 +93,9 @@ class layered_drawing {
   /// Moves a vertex to the mean place of its neighbours and of its wish; bent edges pull harder, to be straight.
   void draw(int v, bool up, bool down) {
     vertex& self = vertices_[v];
-    double total = self.pull * self.wish, weight = self.pull;
+    Real total = self.pull * self.wish, weight = self.pull;
     const auto pull = [&](int other) {
-      const double strength = (self.bend ? 2 : 1) * (vertices_[other].bend ? 2 : 1);
+      const Real strength = (self.bend ? 2 : 1) * (vertices_[other].bend ? 2 : 1);
       total += strength * vertices_[other].x, weight += strength;
     };
     if (up)
@@ -116,12 +117,12 @@ class layered_drawing {
   /// blocks, and each block stands at the mean of what its members want.
   void separate(std::vector<int>& row) {
     struct block {
-      double total, weight;
+      Real total, weight;
       std::size_t size;
     };
     std::vector<block> blocks;
-    std::vector<double> offsets;
-    double offset = 0;
+    std::vector<Real> offsets;
+    Real offset = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const vertex& v = vertices_[row[i]];
       if (i > 0) offset += (vertices_[row[i - 1]].width + v.width) / 2 + gap;
@@ -141,4 +142,4 @@ class layered_drawing {
   }
 };
 
-}  // namespace sinter::detail::page
+}  // namespace sinter::detail::views

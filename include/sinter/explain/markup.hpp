@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <cstdint>
 #include <initializer_list>
-#include <string>
-#include <string_view>
 
-namespace sinter::detail::page {
+#include "sinter/explain/report.hpp"
+
+namespace sinter::detail::views {
 
 /// Text that may stand between tags and in attributes.
 inline std::string escaped(std::string_view text) {
@@ -93,4 +92,4 @@ inline std::string drawing(const char* kind, const std::string& title, const rec
              "\n" + tag("title", {{"id", id}}, title) + content) + "\n";
 }
 
-}  // namespace sinter::detail::page
+}  // namespace sinter::detail::views

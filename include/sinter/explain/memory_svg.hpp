@@ -6,12 +6,13 @@
 #include "sinter/explain/markup.hpp"
 #include "sinter/explain/report.hpp"
 
-namespace sinter::detail::page {
+namespace sinter::detail::views {
 
 /// Offsets as heights. Between two offsets at which something begins or ends, the scale is even.
+template <class Report>
 class offset_scale {
  public:
-  offset_scale(const report& r, double top) {
+  offset_scale(const Report& r, double top) {
     for (const report::buffer& b : r.buffers) add(b.where.offset), add(b.where.offset + b.where.bytes);
     const double least = offsets_.size() < 32 ? 20 : 10, scale = 260.0 / static_cast<double>(r.workspace_bytes + 1);
     for (std::size_t i = 0; i < offsets_.size(); ++i) {
@@ -38,7 +39,7 @@ class offset_scale {
 };
 
 /// Of a plan that has a workspace.
-inline std::string memory_svg(const report& r) {
+std::string memory_svg(const auto& r) {
   const double left = 92, top = 30, room = 800.0 / r.num_kernels();
   const double column = room < 28 ? 28 : room > 120 ? 120 : room;
   const offset_scale height(r, top);
@@ -60,6 +61,7 @@ inline std::string memory_svg(const report& r) {
     text += tag("path", {{"class", "grid"}, {"d", "M" + px(left - 5) + "," + px(y) + "H" + px(right)}});
   }
   for (const report::buffer& b : r.buffers) {
+    if (b.where.bytes == 0) continue;
     const report::item& item = r.items[b.item];
     const rectangle where{left + column * b.where.first + 2, left + column * (b.where.last + 1) - 2,
                           height(b.where.offset) + 1, height(b.where.offset + b.where.bytes) - 1};
@@ -74,4 +76,4 @@ inline std::string memory_svg(const report& r) {
   return drawing("memory", "The workspace: buffers by kernel and offset", {0, right + 8, 0, bottom + 12}, text);
 }
 
-}  // namespace sinter::detail::page
+}  // namespace sinter::detail::views

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-namespace sinter::detail::page {
+namespace sinter::detail::views {
 
 inline constexpr const char* style = R"css(
 :root { color-scheme: light dark; --paper: #fcfcfa; --card: #fff; --ink: #1c2127; --soft: #59626e; --line: #dcdfe3;
@@ -127,4 +127,4 @@ if (places.length !== 0) {
 }
 )js";
 
-}  // namespace sinter::detail::page
+}  // namespace sinter::detail::views

@@ -10,7 +10,9 @@
 #include "sinter/schedule/label.hpp"
 #include "sinter/schedule/plan.hpp"
 
-namespace sinter::detail {
+namespace sinter::detail::views {
+
+using std::operator+;  // and not the operators of expressions, which the compiler would look at for each
 
 struct report {
   /// An input, or what a scheduler node computes. Inputs come first.
@@ -252,7 +254,7 @@ struct logged_round {
   std::size_t num_pairs = 0, num_candidates = 0;
   std::vector<log_entry> decided, refused;
 };
-inline std::vector<logged_round> rounds_of(const report& r) {
+std::vector<logged_round> rounds_of(const auto& r) {
   std::vector<logged_round> rounds;
   for (const log_entry& e : r.log) {
     if (rounds.empty() || rounds.back().number != e.round) rounds.push_back({e.round, 0, 0, {}, {}});
@@ -281,4 +283,4 @@ constexpr std::string_view words(kernel_kind kind) {
   return kinds[static_cast<int>(kind)];
 }
 
-}  // namespace sinter::detail
+}  // namespace sinter::detail::views
