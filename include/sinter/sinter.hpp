@@ -4,6 +4,7 @@
 
 #include "sinter/explain/dot.hpp"
 #include "sinter/explain/explain.hpp"
+#include "sinter/explain/html.hpp"
 #include "sinter/run/fuse.hpp"
 #include "sinter/run/interop.hpp"
 #include "sinter/run/require.hpp"
