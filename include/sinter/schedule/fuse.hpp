@@ -181,9 +181,9 @@ constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g,
   r.state.list = nodes;
   r.state.init();
   form_lists(r.state);
-  while (r.rounds < o.max_fusion_rounds && fuse_once(r, false) > 0) ++r.rounds;
+  for (bool shrinks = true; shrinks && r.rounds < o.max_fusion_rounds; ++r.rounds) shrinks = fuse_once(r, false) > 0;
   if (o.loop_ordering && backend_of(o.target).reorders_loops)
-    while (fuse_once(r, true) > 0) ++r.rounds;
+    for (bool shrinks = true; shrinks; ++r.rounds) shrinks = fuse_once(r, true) > 0;
   if (o.combo_kernels) combine_kernels(r.state);
   return r;
 }
