@@ -95,4 +95,19 @@ TEST_CASE("realize: a buffer in the middle") {
   check<si::tensor<float, 6, 6>>([](auto x) { auto k = si::clone(x), r = si::realize(x * 1); si::assign(x, si::transpose(x)); return std::tuple(k, r, x, k + x); });
 }
 
+TEST_CASE("gather at places known from positions") {
+  using V = si::tensor<float, 12>;
+  using X = si::tensor<float, 6, 8>;
+  check<V>([](auto x) { auto i = si::iota<0>(x); return std::tuple(si::gather<0>(x, i), si::gather<0>(x, si::c<11> - i), si::gather<0>(x, si::flip<0>(i)), si::gather<0>(x, -i), si::gather<0>(x, -i - si::c<1>)); });
+  check<V>([](auto x) { auto i = si::iota<0>(x); return std::tuple(si::gather<0>(x, si::floor_divide(i, si::c<5>)), si::gather<0>(x, i % si::c<5>), si::gather<0>(x, (i * si::c<5>) % si::c<12>), si::gather<0>(x, si::abs(i - si::c<4>)), si::gather<0>(x, si::floor_divide(i, si::c<12>))); });
+  check<V>([](auto x) { auto i = si::iota<0>(x); return std::tuple(si::gather<0>(x, i % si::c<1>), si::gather<0>(x, si::floor_divide(i, si::c<1>)), si::gather<0>(x, si::floor_divide(i + si::c<1>, si::c<4>)), si::gather<0>(x, (i + si::c<2>) % si::c<7>), si::gather<0>(x, si::cast<std::int32_t>(i) * 0)); });
+  check<X>([](auto x) { auto i = si::iota<1>(x), j = si::iota<0>(x); return std::tuple(si::gather<1>(x, si::floor_divide(i, si::c<3>)), si::gather<1>(x, i % si::c<4>), si::gather<1>(x, j), si::gather<0>(x, j % si::c<4>), si::gather<1>(x, si::abs(i - si::c<3>)) + x); });
+  check<X>([](auto x) { auto i = si::iota<1>(x), j = si::iota<0>(x); return std::tuple(si::gather<1>(x, (i + j) % si::c<8>), si::gather<1>(x, si::floor_divide(i + j * si::c<8>, si::c<8>)), si::gather<1>(x, (j * si::c<8> + i) % si::c<8>), si::transpose(si::gather<0>(x, si::floor_divide(i, si::c<2>)))); });
+  check<X>([](auto x) { auto rows = si::iota<0>(si::slice<1, 0, 1>(x)); return std::tuple(si::embedding(x, rows % si::c<3>), si::embedding(si::exp(x), si::c<5> - rows), si::sum(si::embedding(x, si::reshape<3, 2>(rows)), si::axis<0>)); });
+  check<X>([](auto x) { auto j = si::iota<1>(si::pad<1, 2, 2>(x)); return si::where(j < 8, si::gather<1>(si::concat<1>(x, si::slice<1, 0, 4>(x)), si::c<11> - j), 0.f); });
+  check<X>([](auto x) { return si::gather<1>(si::softmax(x), si::iota<1>(x)) + si::gather<1>(si::exp(x), si::c<7> - si::iota<1>(x)); });
+  check<X>([](auto x) { auto reversed = si::c<7> - si::iota<1>(x); return std::tuple(si::gather<1>(x, reversed), reversed, reversed * 2); });
+  check<si::tensor<float, si::dyn, 8>>([](auto x) { return std::tuple(si::gather<0>(x, si::iota<0>(x)), si::gather<1>(x, si::c<7> - si::iota<1>(x)), si::iota<0>(x), si::gather<0>(x, si::iota<0>(x) % si::c<2>)); }, {{5}, {}});
+}
+
 }  // namespace

@@ -1,6 +1,7 @@
 // The oracle, sections 3, 8, 9 and 15: what is realised, loops reordered, index propagation. Named by row; the figures
 // that differ on purpose are in docs/oracle.md.
 #include <tuple>
+#include <utility>
 
 #include <sinter/sinter.hpp>
 
@@ -109,3 +110,39 @@ SINTER_ROW(NO08, 1, 2 * 8, si::fuse<V8>([](auto x) { return si::concat<0>(si::co
 SINTER_KERNELS(CK01, 3, si::fuse<M, si::tensor<float, 20, 20>, M>([](auto a, auto b, auto c) {
                  return tuple(si::relu(a), si::sigmoid(b), si::tanh(c));
                }));
+
+// No indirect index remains: none of the lowered kernels gathers.
+template <class Kernel>
+constexpr bool gathers() {
+  for (const auto& i : Kernel::value.code)
+    if (i.code == si::detail::opcode::gather_load) return true;
+  return false;
+}
+template <class F>
+constexpr bool is_direct(F) {
+  return []<int... I>(std::integer_sequence<int, I...>) {
+    return !(gathers<typename F::program::template kernel<I>>() || ...);
+  }(std::make_integer_sequence<int, F::kernel_count()>{});
+}
+using X8 = si::tensor<float, 8, 16>;
+#define SINTER_DIRECT(ID, ELEMENTS, T, ...)                                       \
+  constexpr auto ID = si::fuse<T>(__VA_ARGS__);                                   \
+  static_assert(ID.kernel_count() == 1 && is_direct(ID), #ID ": no indirect index"); \
+  static_assert(ID.numel_accessed() == ELEMENTS, #ID ": elements moved")
+SINTER_DIRECT(TT04_identity, 16, V8, [](auto x) { return si::gather<0>(x, si::iota<0>(x)); });
+SINTER_DIRECT(TT04_reverse, 16, V8, [](auto x) { return si::gather<0>(x, si::c<7> - si::iota<0>(x)); });
+SINTER_DIRECT(TT04_flipped, 16, V8, [](auto x) { return si::gather<0>(x, si::flip<0>(si::iota<0>(x))); });
+SINTER_DIRECT(TT04_from_end, 16, V8, [](auto x) { return si::gather<0>(x, -(si::iota<0>(x) + si::c<1>)); });
+SINTER_DIRECT(TT04_divided, 16, V8, [](auto x) { return si::gather<0>(x, si::floor_divide(si::iota<0>(x), si::c<3>)); });
+SINTER_DIRECT(TT04_rest, 16, V8, [](auto x) { return si::gather<0>(x, si::iota<0>(x) % si::c<5>); });
+SINTER_DIRECT(TT04_rows, 256, X8, [](auto x) { return si::embedding(x, si::iota<0>(si::slice<1, 0, 1>(x)) % si::c<4>); });
+SINTER_DIRECT(TT04_columns, 256, X8, [](auto x) { return si::gather<1>(x, si::floor_divide(si::iota<1>(x), si::c<4>)); });
+SINTER_DIRECT(TT04_absolute, 16, V8, [](auto x) { return si::gather<0>(x, si::abs(si::iota<0>(x) - si::c<3>)); });
+// A result that loads nothing is computed again by whoever reads it.
+constexpr auto TT05 = si::fuse<V8>([](auto x) {
+  auto reversed = si::c<7> - si::iota<0>(x);
+  return tuple(si::gather<0>(x, reversed), reversed);
+});
+static_assert(TT05.kernel_count() == 2 && TT05.numel_accessed() == 16 + 2 * 8, "TT05: nothing reads the index");
+static_assert(is_direct(TT05), "TT05: no indirect index");
+static_assert(!is_direct(si::fuse<V8, si::tensor<long, 8>>([](auto x, auto i) { return si::gather<0>(x, i); })));

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "sinter/graph/graph.hpp"
-#include "sinter/schedule/index.hpp"
-#include "sinter/schedule/realize.hpp"
+#include "sinter/schedule/index_value.hpp"
 
 namespace sinter::detail {
 
@@ -105,7 +104,7 @@ struct lowering {
     if (n.what == op::constant || n.what == op::scalar) c = 0, mask = -1;
     for (const memo& m : seen)
       if (m.node == id && m.coords == c && m.mask == mask) return m.value;
-    const short value = r->realized(id) ? emit_buffer(id, c, mask) : emit_lazy(id, c, mask);
+    const short value = r->is_loaded(id) ? emit_buffer(id, c, mask) : emit_lazy(id, c, mask);
     seen.push_back({static_cast<short>(id), c, mask, value});
     return value;
   }
@@ -266,8 +265,37 @@ struct lowering {
     return place(offset_of(at, strides, *numbers), id);
   }
 
+  /// A gather at a place that is known: an ordinary read, or -1.
+  constexpr short emit_direct(int id, index_value_form index, short c, short mask) {
+    const node& n = (*g)[id];
+    const extents& from = g->shape(n.operands[0]);
+    int indexed = 0;
+    while (g->lists[n.list][indexed] >= 0) ++indexed;
+    if (index.known && is_static(from[indexed]) && is_static(index.high) && index.high < 0 && is_static(index.low)) {
+      index.form.offset += from[indexed];  // negative throughout: from the end
+      index.low += from[indexed], index.high += from[indexed];
+    }
+    if (!index_values<Graph, Table>::is_inside(index, from[indexed])) return -1;
+    coordinates at{from.rank, false, {}};
+    for (int d = 0; d < from.rank; ++d)
+      at.dims[d] = d == indexed ? index.form : coords[c].dims[static_cast<int>(g->lists[n.list][d])];
+    if (offset_of(at, strides_of(n.operands[0]), *numbers).failed) return -1;
+    return emit(n.operands[0], intern(at), mask);
+  }
+
   constexpr short emit_gather(int id, short c, short mask) {
     const node& n = (*g)[id];
+    const index_values<Graph, Table> values{*g, *r, *numbers};
+    if (const short direct = emit_direct(id, values(n.operands[1], coords[c]), c, mask); direct >= 0) return direct;
+    const index_value_form signed_index = values.absolute(n.operands[1], coords[c]);
+    if (signed_index.known) {  // abs: two ordinary reads, of which one counts
+      const index_value_form negated = values.scaled(signed_index, -1);
+      const short is_positive = inside(id, signed_index.form, 0, signed_index.high + 1);
+      const short is_negative = compute(op::logical_not, dtype::boolean, dtype::boolean, is_positive);
+      const short a = emit_direct(id, values.not_below_zero(signed_index), c, both(mask, is_positive));
+      const short b = emit_direct(id, values.not_below_zero(negated), c, both(mask, is_negative));
+      if (a >= 0 && b >= 0) return compute(op::where, n.type, n.type, is_positive, a, b);
+    }
     if (internal.contains(n.operands[0]) && blocked < 0) blocked = id;  // what is read anywhere has to lie in memory
     const short index = emit(n.operands[1], c, mask);
     instruction i{};

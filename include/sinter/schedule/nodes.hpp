@@ -123,8 +123,8 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     n.space.numel = list.numbers.numel(shape);
     for (int k = 0; k < 2; ++k) {
       int v = root.operands[k];
-      while (is_view(g[v].what) && !list.buffers.realized(v)) v = g[v].operands[0];
-      if (list.buffers.realized(v)) list.dependencies.push_back({static_cast<short>(v), false, true});
+      while (is_view(g[v].what) && !list.buffers.is_loaded(v)) v = g[v].operands[0];
+      if (list.buffers.is_loaded(v)) list.dependencies.push_back({static_cast<short>(v), false, true});
       const extents& from = g.shape(root.operands[k]);  // the views between are indexed by rows and columns
       l.space.rnumel = from[k == 0 ? from.rank - 1 : from.rank - 2];
       l.emit_yield(root.operands[k], l.axes_coordinates(from, 1u << (k == 0 ? from.rank - 1 : from.rank - 2)));
@@ -167,7 +167,7 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
       list.dependencies.push_back({static_cast<short>(view_base(g, root.operands[0])), false, true, written.own, written.joined});
     }
     for (const auto& m : l.seen)
-      if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.realized(m.node)) origins.insert(g[m.node].origin);
+      if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.is_loaded(m.node)) origins.insert(g[m.node].origin);
     origins.insert(root.origin);
     n.only_pads = g[n.root].what == op::pad;
   }

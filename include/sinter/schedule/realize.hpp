@@ -13,9 +13,11 @@ template <int Capacity>
 struct realization {
   fixed_set<Capacity> buffers{};   ///< nodes with a buffer (inputs included)
   fixed_set<Capacity> unrolled{};  ///< short reductions that became pointwise
+  fixed_set<Capacity> recomputed{};  ///< results that load nothing: users compute them again
   bool overwrites = false;         ///< some node writes into the memory of another
 
   constexpr bool realized(int node) const { return buffers.contains(node); }
+  constexpr bool is_loaded(int node) const { return buffers.contains(node) && !recomputed.contains(node); }
 };
 
 /// The buffer behind a chain of views.
@@ -130,22 +132,22 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       if (is_unrolled(g, id, o)) r.unrolled.insert(id);
       for (int k = 0; k < n.num_operands(); ++k) {
         const int operand = n.operands[k];
-        if (r.realized(operand)) {
+        if (r.is_loaded(operand)) {
           loads[id].insert(is_view(n.what) ? id : operand);
           bases[id].insert(operand);
-        } else if (is_view(n.what) && is_view(g[operand].what) && !r.realized(operand)) {
+        } else if (is_view(n.what) && is_view(g[operand].what) && !r.is_loaded(operand)) {
           loads[id] = loads[operand];
           bases[id].insert(bases[operand]);
         } else {
           loads[id].insert(loads[operand]);
           bases[id].insert(bases[operand]);
         }
-        if (!r.realized(operand)) values[id].insert(values[operand]);
+        if (!r.is_loaded(operand)) values[id].insert(values[operand]);
       }
       if (!is_view(n.what)) values[id].insert(id);
       // An unrolled reduction reads its operand once for each element; inside another one, times those.
       for (int k = 0; k < n.num_operands(); ++k)
-        if (!r.realized(n.operands[k]) && unrolled_reads[n.operands[k]] > unrolled_reads[id]) unrolled_reads[id] = unrolled_reads[n.operands[k]];
+        if (!r.is_loaded(n.operands[k]) && unrolled_reads[n.operands[k]] > unrolled_reads[id]) unrolled_reads[id] = unrolled_reads[n.operands[k]];
       if (is_unrolled(g, id, o)) {
         const number reads = numel(reduced_axes(g.shape(n.operands[0]), static_cast<unsigned>(n.attr)));
         unrolled_reads[id] = (unrolled_reads[id] > 1 ? unrolled_reads[id] : 1) * static_cast<int>(reads);
@@ -166,6 +168,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       keep = keep || indexed.contains(id) || (is_view(n.what) && reads_target(id, bases[id]));
       for (int out : g.outputs) keep = keep || out == id;
       if (keep) r.buffers.insert(id);
+      if (keep && num_loads == 0 && !indexed.contains(id) && !o.one_kernel_per_op) r.recomputed.insert(id);
     }
   }
   return r;
