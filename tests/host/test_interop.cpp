@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "sinter/sinter.hpp"
@@ -67,6 +68,25 @@ TEST_CASE("wrong calls throw before anything is written") {
   CHECK_THROWS_AS(twice(si::host, matrix{x, 2}, matrix{static_cast<const float*>(out), 2}), si::argument_error);  // read-only
   for (float o : out) CHECK(o == 7);
   twice(si::host, matrix{nullptr, 0}, matrix{nullptr, 0});
+}
+
+TEST_CASE("strides known at compile time") {
+  using part = si::with_strides<si::tensor<float, si::dyn, 3>, si::strides<1, 4>>;  // columns, with gaps
+  constexpr auto f = si::fuse<part, part>([](auto x, auto y) { return std::tuple(x * 2, si::assign(y, x + 1)); });
+  float x[12], y[12] = {}, out[9];
+  for (int i = 0; i < 12; ++i) x[i] = static_cast<float>(i);
+  f(si::host, part(x, 3), part(y, 3), matrix{out, 3});
+  for (int i = 0; i < 9; ++i) CHECK(out[i] == 2 * x[i / 3 + 4 * (i % 3)]);
+  for (int i = 0; i < 12; ++i) CHECK(y[i] == (i % 4 == 3 ? 0 : x[i] + 1));
+  // Other strides are refused, whoever brings them; of one element any stride will do.
+  std::int64_t shape[] = {3, 3}, columns[] = {1, 4};
+  dl_tensor t{x, 2, {2, 32, 1}, shape, columns, 0};
+  CHECK_NOTHROW(f(si::host, si::from_dlpack<part>(t), part(y, 3), matrix{out, 3}));
+  columns[1] = 3;
+  CHECK_THROWS_WITH_AS(f(si::host, si::from_dlpack<part>(t), part(y, 3), matrix{out, 3}),
+                       "input 0, dimension 1: expected a stride of 4, found 3", si::argument_error);
+  columns[0] = 7, columns[1] = 4, shape[0] = 1;
+  CHECK_NOTHROW(f(si::host, si::from_dlpack<part>(t), part(y, 1), matrix{out, 1}));
 }
 
 }  // namespace

@@ -174,6 +174,32 @@ class strided_tensor : public tensor<T, Extents...> {
   }
 };
 
+/// Strides in elements, as a type.
+template <long... Stride>
+struct strides {};
+
+/// A tensor with strides known at compile time: `with_strides<tensor<float, 20, 30>, strides<64, 1>>`. Index expressions
+/// hold them as constants; a call checks them.
+template <class Tensor, class Strides>
+class with_strides;
+template <class Tensor, long... Stride>
+class with_strides<Tensor, strides<Stride...>> : public Tensor {
+  static_assert(sizeof...(Stride) == Tensor::rank, "with_strides<tensor, strides<...>>: give one stride for each dimension");
+  static_assert(((Stride >= 0) && ...), "with_strides<tensor, strides<...>>: a stride is negative; flip the expression instead");
+  static_assert(!Tensor::strided, "with_strides<tensor, strides<...>>: the tensor has strides already; name a tensor");
+
+ public:
+  static constexpr bool strided = true;
+  static constexpr extents layout{sizeof...(Stride), {Stride...}};
+  using Tensor::Tensor;
+  /// A pointer and the run-time extents in order: the strides are the type's.
+  template <class P, std::integral... Sizes>
+    requires(std::is_pointer_v<P> || std::is_same_v<P, std::nullptr_t>)
+  constexpr with_strides(P data, Sizes... dynamic_extents) : Tensor(data, dynamic_extents...) {
+    for (int d = 0; d < Tensor::rank; ++d) this->strides_[d] = layout[d];
+  }
+};
+
 /// A scalar passed by value at each call, `value<float>`: a learning rate, a temperature. Rank 0 in expressions.
 template <class T>
 class value {
@@ -195,6 +221,12 @@ template <class T, auto... E>
 inline constexpr bool is_tensor<tensor<T, E...>> = true;
 template <class T, auto... E>
 inline constexpr bool is_tensor<strided_tensor<T, E...>> = true;
+template <class T, class S>
+inline constexpr bool is_tensor<with_strides<T, S>> = is_tensor<T>;
+template <class T>
+inline constexpr bool has_layout = false;
+template <class T, class S>
+inline constexpr bool has_layout<with_strides<T, S>> = true;
 template <class T>
 inline constexpr bool is_value = false;
 template <class T>
@@ -213,6 +245,8 @@ struct argument_extents<Tensor<T, E...>, Argument> {
     return e;
   }();
 };
+template <class T, class S, int Argument>
+struct argument_extents<with_strides<T, S>, Argument> : argument_extents<T, Argument> {};
 /// The name of a tensor type's dimension, empty when it has none.
 template <class T>
 struct extent_names;
@@ -232,5 +266,7 @@ struct extent_names<Tensor<T, E...>> {
     return hints[d];
   }
 };
+template <class T, class S>
+struct extent_names<with_strides<T, S>> : extent_names<T> {};
 }  // namespace detail
 }  // namespace sinter

@@ -69,6 +69,7 @@ struct input_info {
   short node = 0;
   bool strided = false;  ///< strides are run-time numbers of the call
   bool by_value = false; ///< a run-time scalar argument, not memory
+  extents layout{};      ///< strides known at compile time, if it has a rank
 };
 
 template <int Capacity>

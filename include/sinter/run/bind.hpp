@@ -18,6 +18,8 @@ struct bound_argument {
   scalar_value scalar{};
   int rank = 0;
   bool by_value = false, writable = false, contiguous = true, strided = false;
+  int wrong_stride = -1;  ///< the dimension whose stride is not the type's
+  std::int64_t wanted_stride = 0;
   std::int64_t element_count = -1;
   std::int64_t bytes = 0;  ///< from the first to past the last element
   std::int64_t extents[max_rank]{};
@@ -37,6 +39,9 @@ bound_argument bind_argument(const T& argument) {
     b.writable = argument.writable();
     b.contiguous = argument.contiguous();
     b.strided = T::strided;
+    if constexpr (has_layout<T>)
+      for (int d = 0; d < T::rank; ++d)
+        if (argument.extent(d) > 1 && argument.stride(d) != T::layout[d]) b.wrong_stride = d, b.wanted_stride = T::layout[d];
     b.element_count = argument.element_count();
     std::int64_t last = 0;
     bool empty = false;
@@ -68,6 +73,9 @@ inline void check_pointer(const bound_argument& b, int position, int num_inputs)
   const auto fail = [&](const char* what) { throw argument_error(argument_name(position, num_inputs) + what); };
   if (b.data == nullptr && b.bytes > 0) fail(" is a null pointer");
   if (!b.contiguous && !b.strided) fail(" is not contiguous: declare it as strided_tensor<...> when fusing, or copy it");
+  if (b.wrong_stride >= 0)
+    throw argument_error(argument_name(position, num_inputs) + ", dimension " + std::to_string(b.wrong_stride) + ": expected a stride of " +
+                         std::to_string(b.wanted_stride) + ", found " + std::to_string(b.strides[b.wrong_stride]));
   if (position >= num_inputs && !b.writable && b.bytes > 0) fail(" is read-only");
   for (int d = 0; d < b.rank; ++d)
     if (b.extents[d] < 0) fail(" has a negative extent");

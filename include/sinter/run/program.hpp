@@ -81,13 +81,20 @@ struct tracer {
     n.attr = Argument;
     const short id = t.add(n);
     if constexpr (is_value<Tensor>) {
-      t.inputs.push_back({id, false, true});
+      t.inputs.push_back({id, false, true, {}});
     } else {
-      t.inputs.push_back({id, Tensor::strided, false});
+      t.inputs.push_back({id, Tensor::strided, false, layout_of_type<Tensor>()});
       for (int d = 0; d < Tensor::rank; ++d)
         t.numbers.define(shape<Argument, Tensor>[d], number_rule::input_extent, Argument, d, hint_of(extent_names<Tensor>::hint(d)));
     }
     return id;
+  }
+  template <class Tensor>
+  static constexpr extents layout_of_type() {
+    if constexpr (has_layout<Tensor>)
+      return Tensor::layout;
+    else
+      return {};
   }
   static constexpr long hint_of(long hint) { return hint > 0 ? hint : default_hint; }
 

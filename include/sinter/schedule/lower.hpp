@@ -84,6 +84,7 @@ struct lowering {
 
   constexpr extents strides_of(int buffer) const {
     const node& n = (*g)[buffer];
+    if (n.what == op::input && g->inputs[n.attr].layout.rank > 0) return g->inputs[n.attr].layout;
     if (n.what == op::input && g->inputs[n.attr].strided) {
       extents strides{g->shape(buffer).rank, {}};
       for (int d = 0; d < strides.rank; ++d)
