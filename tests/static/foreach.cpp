@@ -114,6 +114,13 @@ static_assert(crossed.why_not_fused("foreach_0", "foreach_2") == si::refusal::li
 SINTER_KERNELS(norms, 1, si::fuse<M, N>([](auto a, auto b) {
                  return si::foreach(tuple(a, b), [](auto x) { return tuple(si::softmax(x), si::sum(x * x, si::axis<1>)); });
                }));
+// Rows and columns of one member are not walked together: a list's parts have one loop each.
+using Big = si::tensor<float, 8192, 1024>;
+SINTER_KERNELS(rows_and_columns, 2, si::fuse<Big, Big>([](auto a, auto b) {
+                 return si::foreach(tuple(a, b), [](auto x) {
+                   return tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>));
+                 });
+               }));
 // Equal members are one; the second result is a copy.
 SINTER_KERNELS(equal, 1, si::fuse<M>([](auto a) { return si::foreach(tuple(a, a), twice); }));
 // A matmul is a kernel of its own.

@@ -69,7 +69,7 @@ constexpr refusal can_fuse_lists(State& s, int a, int b) {
     if (s.num_parts(a) != s.num_parts(b)) return refusal::lists_differ;
     if (members_cross(s, a, b)) return refusal::list_members_cross;
     for (int i = 0; i < s.num_parts(a); ++i) {
-      const refusal r = can_fuse(s, s.part(a, i), s.part(b, i));
+      const refusal r = can_fuse(s, s.part(a, i), s.part(b, i), false);
       if (r != refusal::none) return r;
     }
   } else {
@@ -77,7 +77,7 @@ constexpr refusal can_fuse_lists(State& s, int a, int b) {
     if (s.groups[plain].has_reduction || s.groups[plain].has_template || s.is_joint(plain)) return refusal::list_takes_pointwise;
     const int part = touched_part(s, whole, plain);
     if (part < 0) return refusal::list_member_not_one;
-    const refusal r = s.is_list(a) ? can_fuse(s, part, plain) : can_fuse(s, plain, part);
+    const refusal r = s.is_list(a) ? can_fuse(s, part, plain, false) : can_fuse(s, plain, part, false);
     if (r != refusal::none) return r;
   }
   return s.would_make_cycle(a, b) ? refusal::would_make_cycle : refusal::none;
