@@ -153,6 +153,10 @@ SINTER_ROW(largest_of_rows, 1, 1, si::fuse<F32<32768, 768>>([](auto x) {
              return tuple(si::amax(x, si::axis<1>), si::sum(x, si::axis<0>));
            }));
 SINTER_ROW(strided, 2, 0, si::fuse<si::strided_tensor<float, 32768, 768>>(sums));
+SINTER_ROW(two_row_sides, 2, 0, si::fuse<F32<32768, 768>>([](auto x) {  // the second has short rows of its own
+             return tuple(si::sum(x, si::axis<1>), si::sum(si::reshape<768, 32768>(x), si::axis<1>));
+           }));
+static_assert(two_row_sides.why_not_fused("sum_0", "sum_1") == si::refusal::reduced_extents_differ);
 SINTER_ROW(broadcast, 2, 0, si::fuse<F32<32768, 768>, F32<768>, F32<32768>>([](auto x, auto w, auto v) {
              return tuple(si::sum(x * w, si::axis<1>), si::sum(si::unsqueeze<1>(v) * w, si::axis<0>));
            }));

@@ -107,7 +107,7 @@ constexpr auto in_words(refusal reason, Say say) {
     case refusal::mix_order_off:
       return say("one reduces rows, the other columns; options.mix_order_reduction makes them one kernel");
     case refusal::mix_order_strided:
-      return say("rows and columns share a kernel only where the row side reads along memory");
+      return say("rows and columns share a kernel only where both walk memory row by row");
     case refusal::mix_order_extents:
       return say("too small or too wide to reduce rows and columns in one kernel; see options.mix_order_min_elements");
     case refusal::mix_order_columns:

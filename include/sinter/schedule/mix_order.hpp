@@ -73,6 +73,21 @@ constexpr bool reads_rows(State& s, int a, const loop_space& space) {
   return contiguous;
 }
 
+/// Does a, which reduces columns, read a tensor whose neighbouring columns are neighbours in memory?
+template <class State>
+constexpr bool reads_columns(State& s, int a) {
+  bool found = false;
+  each_read(s, a, [&](const dependency& d, const scheduler_node& n) {
+    const access_form f = access_in(d, n, s.groups[a].space, s.list);
+    if (!walks_all(f, s.groups[a].space, s.list.numbers)) return;
+    for (int t = 0; t < f.size; ++t) {
+      const index_term& i = f.terms[t];
+      found = found || (i.variable == loop_var::x && i.div == 1 && (i.coef == 1 || i.coef == -1));
+    }
+  });
+  return found;
+}
+
 /// Can a (with b, unless -1) be the column part: sums and products that one pass over the rows finishes?
 template <class State>
 constexpr bool reduces_columns(const State& s, int a, int b) {
@@ -116,14 +131,14 @@ constexpr refusal can_mix_order(State& s, int a, int b) {
   const options& o = *s.o;
   if (!share_a_walk(s, a, b)) return refusal::no_shared_data;
   if (!o.mix_order_reduction) return refusal::mix_order_off;
-  const int row = row_side(s, a, b);
-  if (row < 0) return refusal::mix_order_strided;
+  const int row = row_side(s, a, b), column = row == a ? b : a;
+  if (row < 0 || !reads_columns(s, column)) return refusal::mix_order_strided;
   const std::int64_t rows = s.list.numbers.hint(s.groups[row].space.numel);
   const std::int64_t columns = s.list.numbers.hint(s.groups[row].space.rnumel);
   if (rows * columns < o.mix_order_min_elements || rows < o.mix_order_rows_per_column * columns ||
       rows < o.mix_order_min_rows || columns > o.mix_order_max_columns)
     return refusal::mix_order_extents;
-  if (!reduces_columns(s, row == a ? b : a, -1)) return refusal::mix_order_columns;
+  if (!reduces_columns(s, column, -1)) return refusal::mix_order_columns;
   return overwrite_each_other(s, a, b) ? refusal::overwrites_operand : refusal::none;
 }
 
