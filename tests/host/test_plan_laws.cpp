@@ -32,7 +32,7 @@ decisions decisions_of(const si::detail::plan<Capacity>& p) {
   decisions d;
   d.num_kernels = p.kernels.size();
   const auto& s = p.fusion.state;
-  for (const auto& n : s.list.nodes) d.facts.insert(d.facts.end(), {n.root, n.by_axes, n.axes});
+  for (const auto& n : s.list.nodes) d.facts.insert(d.facts.end(), {n.root, n.walk});
   for (int k = 0; k < p.kernels.size(); ++k) {
     d.facts.insert(d.facts.end(), {-1, static_cast<int>(p.kernels[k].kind), static_cast<int>(p.kernels[k].walk)});
     for (int m = 0; m < s.list.nodes.size(); ++m)
