@@ -72,7 +72,7 @@ TEST_CASE("index_put: in place") {
   check<W, I3>([](auto x, auto i) { return std::tuple(si::assign(si::transpose(x), si::index_put(si::transpose(x), i, 1.f)), x + 1); }, {{}, {{}, {0, 5}}});
   check<si::strided_tensor<float, 6, 8>, I3>([](auto x, auto i) { return std::tuple(si::assign(x, si::index_put<1>(x, i, 1.f)), si::sum(x)); }, {{}, {{}, {0, 5}}});
   check<si::tensor<float, 2, 16, 8>, si::tensor<float, 2, 3, 8>, I3>([](auto cache, auto keys, auto i) {  // a cache of keys
-    si::assign(cache, si::index_put<1>(cache, i + 4, keys * 2));
+    si::assign(cache, si::index_put<1>(cache, si::iota<0>(i) + 4, keys * 2));
     return si::sum(cache, si::axis<1>);
   }, {{}, {{}, {}, {0, 0}}});
 }
