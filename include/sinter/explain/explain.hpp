@@ -27,10 +27,7 @@ std::string kernels_text(const auto& r) {
   std::string text = counted(r.num_kernels(), "kernel") + "\n";
   for (int k = 0; k < r.num_kernels(); ++k) {
     const report::kernel& kernel = r.kernels[k];
-    text += "  " + std::to_string(k) + "  " + kernel.name + ": " + std::string(words(kernel.kind));
-    if (kernel.kind == kernel_kind::reduction)
-      text += " (" + std::to_string(kernel.passes) + (kernel.passes == 1 ? " pass)" : " passes)");
-    text += "\n";
+    text += "  " + std::to_string(k) + "  " + kernel.name + ": " + words(kernel) + "\n";
     text += "       computes " + kernel.calls + "\n";
     text += "       reads " + names_of(r, kernel.reads) + "\n";
     text += "       writes " + names_of(r, kernel.writes) + "\n";

@@ -1,5 +1,5 @@
-// The graph of a plan as SVG. Kernels are boxes, one below the other in the order in which they run, each with its nodes
-// in rows; what a later kernel reads runs down a lane at the right, what was refused is a dashed line at the left.
+// The graph of a plan as SVG. Kernels are boxes, one below the other in the order in which they run, each with its
+// nodes in rows. What a later kernel reads runs down a lane at the right; a refusal is a dashed line at the left.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -59,12 +59,15 @@ class graph_svg {
   std::string boxes_, edges_, names_, nodes_, refusals_;
   double y_ = 8, left_ = 0, right_ = 0;
 
+  static std::string at(point p) { return px(p.x) + "," + px(p.y); }
   static std::string output_label(int output) { return "output " + std::to_string(output); }
   bool is_input(int i) const { return i < r_.num_inputs; }
 
   static double width_of(const std::string& label, const report::item& item) {
-    return static_cast<double>(label.size() > item.shape.size() ? label.size() : item.shape.size()) * character_width + 18;
+    const std::size_t characters = label.size() > item.shape.size() ? label.size() : item.shape.size();
+    return static_cast<double>(characters) * character_width + 18;
   }
+  double width_of(int i) const { return width_of(r_.items[i].label, r_.items[i]); }
 
   void include(double left, double right) {
     if (left < left_) left_ = left;
@@ -75,123 +78,135 @@ class graph_svg {
     const report::item& item = r_.items[i];
     const double half = width_of(label, item) / 2;
     include(top.x - half, top.x + half);
-    nodes_ += tag("g", {{"class", "node " + kind}, {"data-item", std::to_string(i)}},
-                  tooltip(label + ": " + item.shape + ", " + bytes_text(item.bytes)) +
-                      draw({top.x - half, top.x + half, top.y, top.y + node_height}, kind == "computed" ? 5 : node_height / 2) +
-                      draw_text(top.x, top.y + 14, "label", label) + draw_text(top.x, top.y + 27, "shape", item.shape)) +
-              "\n";
+    const rectangle outline{top.x - half, top.x + half, top.y, top.y + node_height};
+    const std::string content = tooltip(label + ": " + item.shape + ", " + bytes_text(item.bytes)) +
+                                draw(outline, kind == "computed" ? 5 : node_height / 2) +
+                                draw_text(top.x, top.y + 14, "label", label) +
+                                draw_text(top.x, top.y + 27, "shape", item.shape);
+    nodes_ += tag("g", {{"class", "node " + kind}, {"data-item", std::to_string(i)}}, content) + "\n";
   }
 
   /// A line from stop to stop, straight through each (from its top to its bottom) and curved between them.
   void add_edge(int from, int to, const std::vector<point>& tops, const std::vector<point>& bottoms, bool arrow) {
-    std::string path = "M" + px(bottoms[0].x) + "," + px(bottoms[0].y);
+    std::string path = "M" + at(bottoms[0]);
     for (std::size_t i = 1; i < tops.size(); ++i) {
-      const std::string middle = px((bottoms[i - 1].y + tops[i].y) / 2);
-      path += "C" + px(tops[i - 1].x) + "," + middle + " " + px(tops[i].x) + "," + middle + " " + px(tops[i].x) + "," + px(tops[i].y);
+      const double middle = (bottoms[i - 1].y + tops[i].y) / 2;
+      path += "C" + at({tops[i - 1].x, middle}) + " " + at({tops[i].x, middle}) + " " + at(tops[i]);
       if (i + 1 < tops.size()) path += "V" + px(bottoms[i].y);
     }
     edges_ += tag("path", {{"class", arrow ? "edge arrow" : "edge"}, {"data-from", std::to_string(from)},
                            {"data-to", std::to_string(to)}, {"d", path}});
   }
 
-  /// A kernel and what is around it: the arguments and arrivals it reads above, its nodes by what they wait for, and the
-  /// results and departures below.
-  void add_kernel(int k) {
+  /// A kernel and what is around it. Row 0 is what it reads, arguments and arrivals; then come its nodes, each below
+  /// what it waits for; the last row is what leaves it.
+  struct band {
     layered_drawing<double> d;
-    std::vector<int> members, sources, row(r_.items.size(), 0), vertex(r_.items.size(), -1);
-    int last = 0;
+    std::vector<int> members, sources;  ///< items
+    std::vector<int> vertex;            ///< of each item in this kernel or before it
+    std::vector<departure> leaving;
+    std::vector<line> lines;
+    int last_row = 0;
+    rectangle box;
+    std::vector<double> tops, bottoms;  ///< of the rows
+
+    point top(int v) const { return {d[v].x - box.middle(), tops[d[v].row]}; }
+    point bottom(int v) const { return {d[v].x - box.middle(), bottoms[d[v].row]}; }
+  };
+
+  void add_kernel(int k) {
+    band b;
+    b.vertex.assign(r_.items.size(), -1);
+    add_members(k, b);
+    add_departures(k, b);
+    b.d.place();
+    add_rows(k, b);
+    add_box(k, b.box);
+    for (int i : b.members) add_node(i, b.top(b.vertex[i]), r_.items[i].label, "computed");
+    for (int i : b.sources) {
+      if (is_input(i))
+        add_node(i, b.top(b.vertex[i]), r_.items[i].label, "argument");
+      else
+        arrivals_.push_back({i, k, b.top(b.vertex[i])});
+    }
+    for (const departure& e : b.leaving) {
+      if (e.output >= 0)
+        add_node(e.item, b.top(e.vertex), output_label(e.output), "result");
+      else
+        departures_[e.item] = b.bottom(e.vertex);
+    }
+    for (const line& l : b.lines) {
+      std::vector<point> tops, bottoms;
+      const point start = b.top(l.path.front()), end = b.bottom(l.path.back());
+      if (!is_input(l.from) && r_.items[l.from].kernel != k) tops.push_back(start), bottoms.push_back(start);
+      for (int v : l.path) tops.push_back(b.top(v)), bottoms.push_back(b.bottom(v));
+      if (l.to < 0) tops.push_back(end), bottoms.push_back(end);
+      add_edge(l.from, l.to, tops, bottoms, l.to >= 0);
+    }
+  }
+
+  /// The nodes of a kernel, what they read, and the lines to them.
+  void add_members(int k, band& b) {
+    std::vector<int> row(r_.items.size(), 0);
     for (int i = r_.num_inputs; i < r_.num_items(); ++i) {
       if (r_.items[i].kernel != k) continue;
-      members.push_back(i);
+      b.members.push_back(i);
       row[i] = 1;
-      for (int from : r_.items[i].reads)
-        if (r_.items[from].kernel == k && row[from] >= row[i]) row[i] = row[from] + 1;
-      if (row[i] > last) last = row[i];
-    }
-    for (int i : members)
       for (int from : r_.items[i].reads) {
-        if (r_.items[from].kernel == k || vertex[from] >= 0) continue;
-        sources.push_back(from);
-        vertex[from] = d.add(0, is_input(from) ? width_of(r_.items[from].label, r_.items[from]) : 0);
+        const int kernel = r_.items[from].kernel;
+        if (kernel == k && row[from] >= row[i]) row[i] = row[from] + 1;
+        if (kernel == k || b.vertex[from] >= 0) continue;
+        b.sources.push_back(from);
+        b.vertex[from] = b.d.add(0, is_input(from) ? width_of(from) : 0);
         if (is_input(from)) continue;
-        if (r_.items[from].kernel == k - 1)
-          d.wish(vertex[from], departures_[from].x, 1);
-        else
-          d.wish(vertex[from], right_, 0.1);
+        const bool from_above = kernel == k - 1;  // else it comes down a lane at the right
+        b.d.wish(b.vertex[from], from_above ? departures_[from].x : right_, from_above ? 1 : 0.1);
       }
-    std::vector<line> lines;
-    for (int i : members) vertex[i] = d.add(row[i], width_of(r_.items[i].label, r_.items[i]));
-    for (int i : members)
-      for (int from : r_.items[i].reads) lines.push_back({from, i, d.connect(vertex[from], vertex[i])});
-    std::vector<departure> leaving;
-    for (int i : members) {
-      for (int output : r_.items[i].outputs) leaving.push_back({i, output, d.add(last + 1, width_of(output_label(output), r_.items[i]))});
-      if (last_reader_[i] > k) leaving.push_back({i, -1, d.add(last + 1, 0)});
+      if (row[i] > b.last_row) b.last_row = row[i];
     }
-    for (const departure& e : leaving) lines.push_back({e.item, e.output < 0 ? -1 : e.item, d.connect(vertex[e.item], e.vertex)});
-    d.place();
-
-    std::vector<double> tops, bottoms;
-    const rectangle box = add_rows(k, d, last, has_arguments(sources), leaving, tops, bottoms);
-    const auto top = [&](int v) { return point{d[v].x - box.middle(), tops[d[v].row]}; };
-    const auto bottom = [&](int v) { return point{d[v].x - box.middle(), bottoms[d[v].row]}; };
-    add_box(k, box);
-    for (int i : members) add_node(i, top(vertex[i]), r_.items[i].label, "computed");
-    for (int from : sources) {
-      if (is_input(from))
-        add_node(from, top(vertex[from]), r_.items[from].label, "argument");
-      else
-        arrivals_.push_back({from, k, top(vertex[from])});
-    }
-    for (const departure& e : leaving) {
-      if (e.output >= 0)
-        add_node(e.item, top(e.vertex), output_label(e.output), "result");
-      else
-        departures_[e.item] = bottom(e.vertex);
-    }
-    for (const line& l : lines) {
-      std::vector<point> above, below;
-      if (is_lane(l.from, k)) above.push_back(top(l.path.front())), below.push_back(top(l.path.front()));
-      for (int v : l.path) above.push_back(top(v)), below.push_back(bottom(v));
-      if (l.to < 0) above.push_back(below.back()), below.push_back(below.back());
-      add_edge(l.from, l.to, above, below, l.to >= 0);
-    }
+    for (int i : b.members) b.vertex[i] = b.d.add(row[i], width_of(i));
+    for (int i : b.members)
+      for (int from : r_.items[i].reads) b.lines.push_back({from, i, b.d.connect(b.vertex[from], b.vertex[i])});
   }
 
-  bool is_lane(int from, int k) const { return !is_input(from) && r_.items[from].kernel != k; }
-  bool has_arguments(const std::vector<int>& sources) const {
-    for (int from : sources)
-      if (is_input(from)) return true;
-    return false;
-  }
-
-  /// Gives the rows of a kernel their heights. Returns its box, in the x of the layered drawing.
-  rectangle add_rows(int k, const layered_drawing<double>& d, int last, bool arguments, const std::vector<departure>& leaving,
-                     std::vector<double>& tops, std::vector<double>& bottoms) {
-    const auto add_row = [&](double height) {
-      tops.push_back(y_);
-      bottoms.push_back(y_ += height);
+  void add_departures(int k, band& b) {
+    const auto add = [&](int item, int output, double width) {
+      const int v = b.d.add(b.last_row + 1, width);
+      b.leaving.push_back({item, output, v});
+      b.lines.push_back({item, output < 0 ? -1 : item, b.d.connect(b.vertex[item], v)});
     };
-    bool results = false;
-    for (const departure& e : leaving) results = results || e.output >= 0;
+    for (int i : b.members) {
+      for (int output : r_.items[i].outputs) add(i, output, width_of(output_label(output), r_.items[i]));
+      if (last_reader_[i] > k) add(i, -1, 0);
+    }
+  }
+
+  /// Gives the rows of a kernel their heights, and finds its box.
+  void add_rows(int k, band& b) {
+    bool arguments = false, results = false;
+    for (int i : b.sources) arguments = arguments || is_input(i);
+    for (const departure& e : b.leaving) results = results || e.output >= 0;
+    const auto add_row = [&](double height) {
+      b.tops.push_back(y_);
+      b.bottoms.push_back(y_ += height);
+    };
     add_row(arguments ? node_height : 0);
     y_ += row_gap;
-    rectangle box{1e9, -1e9, y_, 0};
+    b.box = {1e9, -1e9, y_, 0};
     y_ += header;
-    for (int i = 1; i <= last; ++i) {
+    for (int i = 1; i <= b.last_row; ++i) {
       add_row(node_height);
-      y_ += i < last ? row_gap : padding;
-      for (int v : d.rows()[i]) {
-        if (d[v].x - d[v].width / 2 < box.left) box.left = d[v].x - d[v].width / 2;
-        if (d[v].x + d[v].width / 2 > box.right) box.right = d[v].x + d[v].width / 2;
+      y_ += i < b.last_row ? row_gap : padding;
+      for (int v : b.d.rows()[i]) {
+        const double left = b.d[v].x - b.d[v].width / 2 - padding, right = b.d[v].x + b.d[v].width / 2 + padding;
+        if (left < b.box.left) b.box.left = left;
+        if (right > b.box.right) b.box.right = right;
       }
     }
-    box.bottom = y_;
-    if (!leaving.empty()) y_ += row_gap;
+    b.box.bottom = y_;
+    if (!b.leaving.empty()) y_ += row_gap;
     add_row(results ? node_height : 0);
     if (k + 1 < r_.num_kernels()) y_ += band_gap;
-    box.left -= padding, box.right += padding;
-    return box;
   }
 
   /// The box of a kernel with its name, in the middle of the drawing.
@@ -207,7 +222,7 @@ class graph_svg {
     kernels_.push_back(box);
     const std::string kind = "kernel " + std::string(prefix(kernel.kind)), target = "#k" + std::to_string(k);
     boxes_ += tag("a", {{"href", target}, {"class", kind}},
-                  tooltip(kernel.name + ": " + std::string(words(kernel.kind))) + draw(box, 8)) + "\n";
+                  tooltip(kernel.name + ": " + words(kernel)) + draw(box, 8)) + "\n";
     names_ += tag("g", {{"class", kind}}, draw_text(box.left + padding, box.top + 17, "name", name)) + "\n";
   }
 
@@ -261,8 +276,7 @@ class graph_svg {
       const int span = first.kernel < second.kernel ? second.kernel - first.kernel : first.kernel - second.kernel;
       const double x = base - 10 - 10 * (span < 12 ? span : 12);
       include(x, x);
-      const std::string path = "M" + px(from.x) + "," + px(from.y) + "C" + px(x) + "," + px(from.y) + " " + px(x) + "," +
-                               px(to.y) + " " + px(to.x) + "," + px(to.y);
+      const std::string path = "M" + at(from) + "C" + at({x, from.y}) + " " + at({x, to.y}) + " " + at(to);
       refusals_ += tag("a", {{"href", "#r" + std::to_string(row)}},
                        tag("path", {{"class", "refused"}, {"d", path}},
                            tooltip(first.label + " with " + second.label + ": " + std::string(sentence(v.reason)))));

@@ -76,7 +76,8 @@ struct rectangle {
   double middle() const { return (left + right) / 2; }
 };
 inline std::string draw(const rectangle& r, double radius) {
-  return tag("rect", {{"x", r.left}, {"y", r.top}, {"width", r.right - r.left}, {"height", r.bottom - r.top}, {"rx", radius}});
+  return tag("rect", {{"x", r.left}, {"y", r.top}, {"width", r.right - r.left}, {"height", r.bottom - r.top},
+                      {"rx", radius}});
 }
 inline std::string draw_text(double x, double y, const char* kind, std::string_view text) {
   return tag("text", {{"class", kind}, {"x", x}, {"y", y}}, escaped(text));
@@ -88,7 +89,8 @@ inline std::string drawing(const char* kind, const std::string& title, const rec
   const std::string id = std::string(kind) + "-title", width = px(r.right - r.left), height = px(r.bottom - r.top);
   return tag("svg",
              {{"xmlns", "http://www.w3.org/2000/svg"}, {"class", kind}, {"role", "img"}, {"aria-labelledby", id},
-              {"viewBox", px(r.left) + " " + px(r.top) + " " + width + " " + height}, {"width", width}, {"height", height}},
+              {"viewBox", px(r.left) + " " + px(r.top) + " " + width + " " + height},
+              {"width", width}, {"height", height}},
              "\n" + tag("title", {{"id", id}}, title) + content) + "\n";
 }
 

@@ -1,5 +1,5 @@
-// The workspace of a plan as SVG: kernels in the order in which they run from left to right, offsets from top to bottom,
-// a buffer where and as long as it lives. Heights follow sizes, but no stretch is too low to read.
+// The workspace of a plan as SVG: kernels in the order in which they run from left to right, offsets from top to
+// bottom, a buffer where and as long as it lives. Heights follow sizes, but no stretch is too low to read.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -68,9 +68,9 @@ std::string memory_svg(const auto& r) {
     std::string content = tooltip(item.label + " " + item.shape + ": " + bytes_text(b.where.bytes) + " at offset " +
                                   bytes_text(b.where.offset)) + draw(where, 4);
     const auto fits = static_cast<std::size_t>((where.right - where.left - 8) / character_width);
-    const std::string label = item.label.size() <= fits ? item.label : item.label.substr(0, fits > 2 ? fits - 2 : 0) + "..";
     if (fits >= 4 && where.bottom - where.top >= 13)
-      content += draw_text(where.middle(), (where.top + where.bottom) / 2 + 4, "label", label);
+      content += draw_text(where.middle(), (where.top + where.bottom) / 2 + 4, "label",
+                           item.label.size() <= fits ? item.label : item.label.substr(0, fits - 2) + "..");
     text += tag("g", {{"class", "buffer " + std::string(prefix(r.kernels[item.kernel].kind))}}, content) + "\n";
   }
   return drawing("memory", "The workspace: buffers by kernel and offset", {0, right + 8, 0, bottom + 12}, text);

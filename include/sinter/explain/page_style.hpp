@@ -22,13 +22,13 @@ h2 { font-size: 1.25rem; font-weight: 650; letter-spacing: -.01em; margin: 3.2re
 h3 { font: 600 .95rem/1.4 var(--mono); margin: 0; overflow-wrap: anywhere; }
 p { margin: .4rem 0; max-width: 44rem; }
 .note { color: var(--soft); font-size: .92rem; }
+.shape { white-space: nowrap; }
 code { font: .92em var(--mono); overflow-wrap: anywhere; }
 a { color: var(--link); text-underline-offset: .2em; text-decoration-thickness: 1px; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 3px; }
 .skip { position: absolute; left: -99rem; }
 .skip:focus { left: 1rem; top: 1rem; background: var(--card); padding: .4rem; }
 nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; padding: 0; margin: 1.2rem 0 0; }
-.shape { white-space: nowrap; }
 .figures { display: flex; flex-wrap: wrap; gap: 0 2.6rem; margin: 1.4rem 0 .4rem; }
 .figures div { display: flex; flex-direction: column-reverse; padding: .4rem 0; }
 .figures dt { color: var(--soft); font-size: .85rem; }
@@ -59,14 +59,16 @@ a.kernel:hover rect { fill-opacity: .16; }
 .refused:hover { stroke-opacity: 1; stroke-width: 2.5; stroke-dasharray: none; }
 .lit .edge { stroke-opacity: .2; }
 .lit .edge.on { stroke: var(--link); stroke-opacity: 1; stroke-width: 1.8; }
-.kinds { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; padding: 0; margin: .8rem 0; font-size: .85rem; }
-.kinds li::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .45em; border-radius: 3px;
-  background: currentColor; opacity: .7; }
+.kinds { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; padding: 0; margin: .8rem 0;
+  font-size: .85rem; }
+.kinds li::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .45em;
+  border-radius: 3px; background: currentColor; opacity: .7; }
 .kinds .refusal::before { width: 1.4em; height: 0; border-top: 2px dashed; border-radius: 0; vertical-align: middle; }
 .switch { font-size: .9rem; padding-left: .4rem; }
 #refused:not(:checked) ~ .wide .refusals { display: none; }
 
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: .8rem; margin-top: 1rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: .8rem;
+  margin-top: 1rem; }
 article { background: var(--card); border: 1px solid var(--line); border-left: 4px solid; border-radius: 6px;
   padding: .8rem 1.1rem; }
 article h3, article dd { color: var(--ink); }
@@ -79,6 +81,7 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem; margin-top: .6
 th { text-align: left; font-weight: 600; color: var(--soft); font-size: .82rem; }
 th, td { padding: .4rem 1.4rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th:last-child, td:last-child { padding-right: 0; }
+td .number { display: block; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td code { white-space: nowrap; overflow-wrap: normal; }
 .fused { color: var(--red); } .undone { color: var(--no); }
@@ -96,7 +99,7 @@ summary { cursor: pointer; }
   h1 { font-size: 1.6rem; }
   article dl { grid-template-columns: 1fr; gap: 0; }
   article dd { margin-bottom: .4rem; }
-  td:nth-child(3) { min-width: 16rem; }
+  th.long { min-width: 16rem; }
 }
 @media print { .switch, .filter, nav, input { display: none; } article { break-inside: avoid; } }
 )css";

@@ -53,15 +53,15 @@ struct report {
   std::vector<kernel> kernels;
   std::vector<buffer> buffers;
   std::int64_t workspace_bytes = 0;
-  std::vector<verdict> verdicts;
+  std::vector<verdict> verdicts;  ///< in the order of the kernels
   bool forgot_verdicts = false;
+  std::vector<log_entry> log;     ///< of scheduler nodes; empty in a report without log
+  std::string hints;              ///< "rows = 4096": what the figures assume
+  std::string preset;             ///< "standard", or "own options"
 
   int num_items() const { return static_cast<int>(items.size()); }
   int num_kernels() const { return static_cast<int>(kernels.size()); }
   const item& of_node(int n) const { return items[num_inputs + n]; }
-  std::vector<log_entry> log;  ///< of scheduler nodes; empty unless read_log was asked
-  std::string hints;          ///< "rows = 4096": what the figures assume
-  std::string preset;         ///< "standard", or "own options"
 };
 
 /// A run-time number as users wrote it: "rows", "rows * 64".
@@ -125,70 +125,63 @@ inline std::string preset_of(const options& o) {
   return o == max_fusion ? "max_fusion" : "own options";
 }
 
+/// The item that a buffer is, or -1.
 template <class Program>
-std::vector<report::item> items_of() {
+int item_of(int buffer) {
+  const auto& inputs = Program::g.inputs;
+  for (int i = 0; i < inputs.size(); ++i)
+    if (inputs[i].node == buffer) return i;
+  const int producer = Program::plan.fusion.state.list.node_of(buffer);
+  return producer < 0 ? -1 : inputs.size() + producer;
+}
+
+template <class Program>
+void read_items(report& r) {
   const auto& g = Program::g;
   const auto& s = Program::plan.fusion.state;
-  std::vector<report::item> items;
-  const auto add = [&](int node) {
-    items.emplace_back();
-    items.back().shape = shape_text<Program>(node);
-    items.back().bytes = s.bytes_of(node);
+  const auto add = [&](int node, std::string label) {
+    r.items.emplace_back();
+    report::item& item = r.items.back();
+    item.label = label;
+    item.shape = shape_text<Program>(node);
+    item.bytes = s.bytes_of(node);
+    return &item;
   };
   for (const input_info& i : g.inputs) {
-    add(i.node);
-    items.back().label = items.back().place = (i.by_value ? "value " : "input ") + std::to_string(g[i.node].attr);
+    report::item& item = *add(i.node, (i.by_value ? "value " : "input ") + std::to_string(g[i.node].attr));
+    item.place = item.label;
   }
-  const auto item_of = [&](int buffer) {
-    for (int i = 0; i < g.inputs.size(); ++i)
-      if (g.inputs[i].node == buffer) return i;
-    const int producer = s.list.node_of(buffer);
-    return producer < 0 ? -1 : g.inputs.size() + producer;
-  };
+  r.num_inputs = r.num_items();
   for (int n = 0; n < s.list.nodes.size(); ++n) {
     const scheduler_node& node = s.list.nodes[n];
-    add(node.root);
-    report::item& item = items.back();
-    item.label = Program::labels[n].text().view();
+    report::item& item = *add(node.root, std::string(Program::labels[n].text().view()));
     for (int k = 0; k < g.outputs.size(); ++k)
       if (g.outputs[k] == node.root) item.outputs.push_back(k);
     if (!item.outputs.empty()) item.place = "output " + std::to_string(item.outputs.front());
     const int memory = memory_of(g, node.root);
-    if (memory != node.root && g[memory].what == op::input) item.place = "input " + std::to_string(g[memory].attr) + " in place";
+    if (memory != node.root && g[memory].what == op::input)
+      item.place = "input " + std::to_string(g[memory].attr) + " in place";
     for (int k = 0; k < node.num_dependencies; ++k) {
       const dependency& d = s.list.dependencies[node.first_dependency + k];
-      if (!d.write && item_of(d.buffer) >= 0) insert_once(item.reads, item_of(d.buffer));
+      const int from = d.write ? -1 : item_of<Program>(d.buffer);
+      if (from >= 0) insert_once(item.reads, from);
     }
   }
-  return items;
 }
 
 template <class Fused>
-report read_plan() {
+void read_kernels(report& r) {
   using program = typename Fused::program;
   const auto& p = Fused::plan();
   const auto& s = p.fusion.state;
   const auto& g = Fused::graph();
-  report r;
-  r.num_inputs = g.inputs.size();
-  r.items = items_of<program>();
-  r.preset = preset_of(*s.o);
-  const auto hint = [&](number n) { return static_cast<std::int64_t>(s.list.numbers.hint(n)); };
-  const auto item_of = [&](int buffer) {
-    const int producer = s.list.node_of(buffer);
-    if (producer >= 0) return r.num_inputs + producer;
-    for (int i = 0; i < r.num_inputs; ++i)
-      if (g.inputs[i].node == buffer) return i;
-    return -1;
-  };
-
   for (int k = 0; k < Fused::kernel_count(); ++k) {
     r.kernels.emplace_back();
     report::kernel& kernel = r.kernels.back();
     kernel.name = Fused::kernel(k).name;
     kernel.kind = Fused::kernel(k).kind;
     if (kernel.kind == kernel_kind::reduction) kernel.passes = Fused::passes(k);
-    kernel.bytes = traffic(p, k, hint);
+    kernel.bytes = traffic(p, k, [&](number n) { return static_cast<std::int64_t>(s.list.numbers.hint(n)); });
     fixed_set<decltype(s.list.nodes)::capacity> calls{};
     s.each_member(p.kernels[k].group, -1, [&](int m) {
       r.items[r.num_inputs + m].kernel = k;
@@ -198,42 +191,54 @@ report read_plan() {
       if (!calls.contains(o)) continue;
       kernel.calls += (kernel.calls.empty() ? "" : ", ") + std::string(label_of(g.origins[o]).text().view());
     }
-    each_buffer(p, k, false, [&](int buffer) { kernel.reads.push_back(item_of(buffer)); });
-    each_buffer(p, k, true, [&](int buffer) { kernel.writes.push_back(item_of(buffer)); });
+    each_buffer(p, k, false, [&](int buffer) { kernel.reads.push_back(item_of<program>(buffer)); });
+    each_buffer(p, k, true, [&](int buffer) { kernel.writes.push_back(item_of<program>(buffer)); });
   }
+}
 
+template <class Program>
+void read_workspace(report& r) {
+  const auto& p = Program::plan;
   std::vector<placed_buffer> placed;
-  for (const planned_buffer& b : p.buffers) placed.push_back({s.bytes_of(b.node), b.first, b.last});
-  r.workspace_bytes = lay_out(placed.data(), static_cast<int>(placed.size()));
-  for (int i = 0; i < p.buffers.size(); ++i)
-    r.buffers.push_back({item_of(p.buffers[i].node), placed[i]});
+  for (const planned_buffer& b : p.buffers) placed.push_back({p.fusion.state.bytes_of(b.node), b.first, b.last});
+  r.workspace_bytes = lay_out(placed.data(), p.buffers.size());
+  for (int i = 0; i < p.buffers.size(); ++i) r.buffers.push_back({item_of<Program>(p.buffers[i].node), placed[i]});
+}
 
-  for (int i = 0; i < p.fusion.log.size(); ++i) {
-    const fusion_verdict& v = p.fusion.log[i];
-    const int a = s.group_of[v.first], b = s.group_of[v.second];
-    r.verdicts.push_back({r.num_inputs + v.first, r.num_inputs + v.second, v.round, v.reason, v.applied, v.shared_bytes,
-                          a != b && i == last_verdict(p.fusion, a, b)});
-  }
-  // In the order of the kernels, for the views.
+template <class Program>
+void read_verdicts(report& r) {
+  const auto& fusion = Program::plan.fusion;
+  const auto& group_of = fusion.state.group_of;
   const auto later = [&](const report::verdict& v, const report::verdict& w) {
     const int a = r.items[v.first].kernel, b = r.items[w.first].kernel;
     return a != b ? a > b : r.items[v.second].kernel > r.items[w.second].kernel;
   };
-  for (std::size_t i = 1; i < r.verdicts.size(); ++i)
-    for (std::size_t j = i; j > 0 && later(r.verdicts[j - 1], r.verdicts[j]); --j) std::swap(r.verdicts[j - 1], r.verdicts[j]);
-  r.forgot_verdicts = p.fusion.log.overflowed;
-  for (const number_definition& d : s.list.numbers.definitions)
-    if (d.rule == number_rule::input_extent)
-      r.hints += (r.hints.empty() ? "" : ", ") + number_text<program>(d.value) + " = " + std::to_string(d.hint);
-  return r;
+  for (int i = 0; i < fusion.log.size(); ++i) {
+    const fusion_verdict& v = fusion.log[i];
+    const int a = group_of[v.first], b = group_of[v.second];
+    r.verdicts.push_back({r.num_inputs + v.first, r.num_inputs + v.second, v.round, v.reason, v.applied, v.shared_bytes,
+                          a != b && i == last_verdict(fusion, a, b)});
+    for (std::size_t j = r.verdicts.size() - 1; j > 0 && later(r.verdicts[j - 1], r.verdicts[j]); --j)
+      std::swap(r.verdicts[j - 1], r.verdicts[j]);
+  }
+  r.forgot_verdicts = fusion.log.overflowed;
 }
 
 template <class Fused>
 report report_of() {
-  if constexpr (requires { typename Fused::program; })
-    return read_plan<Fused>();
-  else
-    return {};  // the compiler has said why there is no plan
+  report r;
+  if constexpr (requires { typename Fused::program; }) {  // if not, the compiler has said why there is no plan
+    using program = typename Fused::program;
+    read_items<program>(r);
+    read_kernels<Fused>(r);
+    read_workspace<program>(r);
+    read_verdicts<program>(r);
+    r.preset = preset_of(program::chosen);
+    for (const number_definition& d : program::plan.fusion.state.list.numbers.definitions)
+      if (d.rule == number_rule::input_extent)
+        r.hints += (r.hints.empty() ? "" : ", ") + number_text<program>(d.value) + " = " + std::to_string(d.hint);
+  }
+  return r;
 }
 
 /// The report with the log of the rounds, which the compiler evaluates only for who calls this.
@@ -277,10 +282,16 @@ inline std::string counted(std::size_t n, const char* noun) {
 }
 
 /// What a kernel is, in words.
-constexpr std::string_view words(kernel_kind kind) {
+constexpr std::string_view kind_words(kernel_kind kind) {
   constexpr std::string_view kinds[] = {"pointwise", "looped reduction", "persistent reduction (each row is read once)",
                                         "matmul template", "foreign matmul", "independent loops in one launch"};
   return kinds[static_cast<int>(kind)];
+}
+inline std::string words(const report::kernel& kernel) {
+  std::string text(kind_words(kernel.kind));
+  if (kernel.kind == kernel_kind::reduction)
+    text += " (" + std::to_string(kernel.passes) + (kernel.passes == 1 ? " pass)" : " passes)");
+  return text;
 }
 
 }  // namespace sinter::detail::views
