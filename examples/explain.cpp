@@ -1,9 +1,11 @@
 // Lesson: the plan explains itself, to the compiler and to you. Why two calls are not one kernel is a constant with a
-// sentence; si::explain prints the plan, si::to_dot draws it (`example.explain | dot -Tsvg`).
+// sentence; si::explain prints the plan and how it came about, si::to_dot draws it (`example.explain | dot -Tsvg`), and
+// si::to_html writes a page with all of it (`example.explain plan.html`).
 // SPDX-License-Identifier: BSL-1.0
 #include <sinter/sinter.hpp>
 
-#include <cstdio>
+#include <fstream>
+#include <iostream>
 #include <string>
 
 namespace si = sinter;
@@ -18,6 +20,10 @@ static_assert(f.kernel_count() == 2 && g.kernel_count() == 2);
 // A call is labelled with its name and its count: the first matmul is "mm_0".
 static_assert(f.why_not_fused("relu_0", "softmax_0") == si::refusal::none);  // they are one kernel
 static_assert(f.why_not_fused("mm_0", "relu_0") == si::refusal::producer_is_foreign);
+// A fusion to count on: if it is refused one day, the build ends with the reason and with what would allow it.
+static_assert(si::require_fused(f, "relu_0", "softmax_0"));
+// A call of several parts: the last one has its name, each has one of its own.
+static_assert(f.why_not_fused("softmax_0.amax", "softmax_0") == si::refusal::none);
 // The preset makes the matmul a template, but a reduction still cannot follow in its kernel.
 static_assert(g.why_not_fused("mm_0", "softmax_0") == si::refusal::epilogue_not_pointwise);
 // Any field of a preset can be changed; the change is part of the function's type.
@@ -30,24 +36,18 @@ constexpr auto h = si::fuse<no_epilogue, X, W>([](auto x, auto w) { return si::r
 static_assert(h.kernel_count() == 2 && h.why_not_fused("mm_0", "relu_0") == si::refusal::epilogue_off);
 static_assert(f.why_not_fused("mm_0", "gelu_0") == si::refusal::unknown_label);
 
-int main() {
-  const std::string plan = si::explain(f), drawing = si::to_dot(f);
-  const std::string_view reason = si::sentence(f.why_not_fused("mm_0", "relu_0"));
+int main(int argc, char** argv) {
+  const std::string log = si::explain(f, si::verbosity::log), drawing = si::to_dot(f), page = si::to_html(f, "head");
+  if (argc > 1) std::ofstream(argv[1]) << page;
   // Comments in Graphviz's language, so that the output as a whole can be drawn.
-  std::printf("/* mm_0 and relu_0: %s\n\n%s\n", std::string(reason).c_str(), plan.c_str());
+  std::cout << "/*\n" << si::explain(f) << "\nHow it came about:\n" << log << "*/\n" << drawing;
 
-  // Every pair of every round, with the bytes a fusion would save.
-  constexpr auto log = f.fusion_log();
-  for (const si::fusion_entry& e : log) {
-    std::string verdict(si::sentence(e.reason));
-    if (e.reason == si::refusal::none) verdict = e.event == si::log_event::fused ? "fused" : "possible";
-    std::printf("round %d: %s, %s: %lld bytes, %s\n", e.round, std::string(e.first.text().view()).c_str(),
-                std::string(e.second.text().view()).c_str(), static_cast<long long>(e.shared_bytes), verdict.c_str());
-  }
-  std::printf("*/\n%s", drawing.c_str());
+  // The log is a constant as well: who shares how much, and what was made of it.
+  constexpr auto entries = f.fusion_log();
+  static_assert(entries[0].shared_bytes > 0 && entries[0].event == si::log_event::considered);
 
-  const bool quotes_reason = plan.find(reason) != std::string::npos;
-  const bool names_kernels =
-      drawing.find(f.kernel(0).name) != std::string::npos && drawing.find(f.kernel(1).name) != std::string::npos;
-  return quotes_reason && names_kernels && !log.empty() ? 0 : 1;
+  const std::string_view reason = si::sentence(f.why_not_fused("mm_0", "relu_0"));
+  const std::string_view name = f.kernel(1).name;
+  const auto has = [](const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; };
+  return has(log, reason) && has(drawing, name) && has(page, name) ? 0 : 1;
 }
