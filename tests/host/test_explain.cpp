@@ -32,6 +32,18 @@ constexpr auto in_place = si::fuse<S, si::value<float>>([](auto x, auto v) {
   return std::tuple(si::assign(x, si::relu(x) * v), si::sum(x));
 });
 
+constexpr si::options combo = [] {
+  si::options o = si::standard;
+  o.combo_kernels = true;
+  return o;
+}();
+constexpr auto parts =
+    si::fuse<combo, X, W>([](auto x, auto w) { return std::tuple(si::exp(x), si::sum(w, si::axis<-1>)); });
+constexpr auto both_ways = si::fuse<si::tensor<float, 8192, 1024>>([](auto x) {
+  return std::tuple(si::sum(x, si::axis<0>), si::sum(x, si::axis<1>));
+});
+static_assert(parts.kernel_count() == 1 && both_ways.kernel_count() == 1);
+
 int count(const std::string& text, const std::string& part) {
   int n = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
@@ -170,6 +182,8 @@ TEST_CASE("pages are well formed, whole and alone") {
   check_page(one);
   check_page(nothing);
   check_page(in_place);
+  check_page(parts);
+  check_page(both_ways);
 }
 
 TEST_CASE("the reader of pages finds mistakes") {
@@ -191,6 +205,8 @@ TEST_CASE("drawings for Graphviz name what they draw, each line once") {
   check_dot(one);
   check_dot(nothing);
   check_dot(in_place);
+  check_dot(parts);
+  check_dot(both_ways);
   CHECK(has(si::to_dot(plan), "rows <&amp;\\\">"));
 }
 
@@ -203,6 +219,8 @@ TEST_CASE("the text has the reasons, and the log every pair") {
   CHECK(has(text, si::sentence(plan.why_not_fused("mm_0", "gelu_0"))));
   CHECK(has(text, "layer_norm_0"));
   CHECK(has(text, "softmax_0.amax"));
+  CHECK(has(si::explain(parts), "independent loops"));
+  CHECK(has(si::explain(both_ways), "rows and columns"));
   int refused = 0, fused = 0, invalidated = 0;
   constexpr auto log = plan.fusion_log();
   for (const si::fusion_entry& e : log) {

@@ -123,7 +123,7 @@ std::string kernels_section(const auto& r) {
 
 std::string memory_section(const auto& r) {
   if (r.workspace_bytes == 0)
-    return section("Memory", note("Nothing passes from one kernel to another through memory: there is no workspace."));
+    return section("Memory", note("No intermediate result goes through memory: there is no workspace."));
   std::string rows;
   for (const report::buffer& b : r.buffers)
     rows += table_row({}, {code(r.items[b.item].label), code(r.items[b.item].shape),

@@ -31,8 +31,10 @@ struct fused_as_required {
 /// are not and the option that would allow it: `static_assert(require_fused(f, "mm_0", "gelu_0"));`, or a statement.
 template <class Fused>
 consteval fused_as_required require_fused(Fused, const char* first, const char* second) {
-  const refusal reason = Fused::why_not_fused(first, second);
-  if (reason != refusal::none) in_words(reason, detail::refuse_build{first, second});
+  if constexpr (requires { typename Fused::program; }) {  // if not, the compiler has said why there is no plan
+    const refusal reason = Fused::why_not_fused(first, second);
+    if (reason != refusal::none) in_words(reason, detail::refuse_build{first, second});
+  }
   return {};
 }
 
