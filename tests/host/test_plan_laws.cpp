@@ -111,24 +111,27 @@ class examination {
  private:
   si::options random_options() {
     si::options o{};
+    o.target = pick_.chance(20) ? si::target::cpu : si::target::cuda;
     o.matmul_template = pick_.chance(70);
     o.prologue_fusion = pick_.chance(85);
     o.epilogue_fusion = pick_.chance(85);
     o.dual_matmul = pick_.chance(80);
     o.norm_prologue = pick_.chance(50);
     o.online_softmax = pick_.chance(80);
-    o.aggressive_fusion = pick_.chance(50);
     o.combo_kernels = pick_.chance(30);
-    o.mix_order_min_elements = pick_.below(40);
-    o.mix_order_min_rows = pick_.below(6);
-    o.mix_order_rows_per_column = pick_.below(2);
+    o.mix_order_reduction = pick_.chance(80);
+    o.aggressive_fusion = pick_.chance(50);
+    o.epilogue_fusion_first = pick_.chance(30);
+    o.loop_ordering = pick_.chance(80);
+    o.index_inversion = pick_.chance(80);
     o.precise_casts = !has_half_ && pick_.chance(20);  // with halves the result is another one
-    o.max_combo_size = 1 + pick_.below(8);
     o.max_fusion_rounds = 1 + pick_.below(10);
     o.max_fusion_size = 1 << pick_.below(7);
     o.pair_window = 1 + pick_.below(64);
     o.max_fusion_distance = 1 + pick_.below(64);
     o.min_shared_bytes = pick_.below(40);
+    o.min_overlap_percent = pick_.below(101);
+    o.max_unique_io_buffers = pick_.chance(80) ? 0 : 2 + pick_.below(8);
     o.realize_reads_threshold = pick_.below(8);
     o.realize_ops_threshold = 1 + pick_.below(40);
     o.realize_accumulated_reads_threshold = 1 + pick_.below(10);
@@ -136,18 +139,26 @@ class examination {
     o.unroll_reductions_threshold = pick_.below(10);
     o.peak_memory_factor = pick_.below(64);
     o.prologue_read_ratio_percent = 50 + pick_.below(400);
+    o.mix_order_min_elements = pick_.below(40);
+    o.mix_order_min_rows = pick_.below(6);
+    o.mix_order_rows_per_column = pick_.below(2);
+    o.mix_order_max_columns = 1 << pick_.below(8);
+    o.max_combo_size = 1 + pick_.below(8);
+    o.max_combo_arguments = 2 + pick_.below(40);
     o.persistent_reduction_limit = 1 << pick_.below(14);
     return o;
   }
 
   static std::string shown(const si::options& o) {
     std::string s = "options";
-    for (int v : {int{o.matmul_template}, int{o.prologue_fusion}, int{o.epilogue_fusion}, int{o.dual_matmul}, int{o.norm_prologue},
-                  int{o.online_softmax}, int{o.aggressive_fusion}, int{o.combo_kernels}, int{o.precise_casts}, o.max_fusion_rounds,
-                  o.max_fusion_size, o.pair_window, o.max_fusion_distance, o.min_shared_bytes, o.realize_reads_threshold,
-                  o.realize_ops_threshold, o.realize_accumulated_reads_threshold, o.max_inlined_ops, o.unroll_reductions_threshold,
-                  o.peak_memory_factor, o.prologue_read_ratio_percent, o.persistent_reduction_limit, o.max_combo_size,
-                  o.mix_order_min_elements, o.mix_order_min_rows, o.mix_order_rows_per_column})
+    for (int v : {int{o.target == si::target::cpu}, int{o.matmul_template}, int{o.prologue_fusion}, int{o.epilogue_fusion},
+                  int{o.dual_matmul}, int{o.norm_prologue}, int{o.online_softmax}, int{o.combo_kernels}, int{o.mix_order_reduction},
+                  int{o.aggressive_fusion}, int{o.epilogue_fusion_first}, int{o.loop_ordering}, int{o.index_inversion},
+                  int{o.precise_casts}, o.max_fusion_rounds, o.max_fusion_size, o.pair_window, o.max_fusion_distance, o.min_shared_bytes,
+                  o.min_overlap_percent, o.max_unique_io_buffers, o.realize_reads_threshold, o.realize_ops_threshold,
+                  o.realize_accumulated_reads_threshold, o.max_inlined_ops, o.unroll_reductions_threshold, o.peak_memory_factor,
+                  o.prologue_read_ratio_percent, o.mix_order_min_elements, o.mix_order_min_rows, o.mix_order_rows_per_column,
+                  o.mix_order_max_columns, o.max_combo_size, o.max_combo_arguments, o.persistent_reduction_limit})
       s += " " + std::to_string(v);
     return s;
   }
@@ -207,6 +218,7 @@ size size_of(unsigned seed) {
   generated::random pick(seed * 3 + 1);
   if (seed % 200 == 199) return {150 + pick.below(150), 8};
   if (seed % 10 == 9) return {20 + pick.below(25), 24};
+  if (seed % 5 == 3) return {pick.below(14), 300};
   return {pick.below(20), 48};
 }
 

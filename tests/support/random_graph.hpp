@@ -284,8 +284,8 @@ class generator {
   // ---- inputs and results ---------------------------------------------------------------------------------------------
 
   void add_inputs() {
-    const long sizes[] = {1, 2, 3, 4, 5, 6, 8, 12};
-    for (number& s : sizes_) s = sizes[pick_.below(8)];
+    const long sizes[] = {1, 2, 3, 4, 5, 6, 8, 12, 15, 16};
+    for (number& s : sizes_) s = sizes[pick_.below(most_ < 200 ? 8 : 10)];
     if (pick_.chance(12)) sizes_[pick_.below(4)] = 0;
     const int num_named = pick_.chance(30) ? 1 + pick_.below(2) : 0;
     for (int i = 0; i < num_named; ++i) sizes_[i] = si::symbol(si::hash(i == 0 ? "rows" : "columns"));
