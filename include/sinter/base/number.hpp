@@ -150,8 +150,15 @@ struct number_table {
   constexpr number factor(number n) const {
     if (is_static(n)) return n;
     const int i = find(n);
-    if (i < 0 || definitions[i].rule != number_rule::product) return 1;
-    return factor(definitions[i].a) * factor(definitions[i].b);
+    if (i < 0) return 1;
+    if (definitions[i].rule == number_rule::product) return factor(definitions[i].a) * factor(definitions[i].b);
+    if (definitions[i].rule != number_rule::sum) return 1;
+    number a = factor(definitions[i].a), b = factor(definitions[i].b);
+    while (b != 0) {
+      const number rest = a % b;
+      a = b, b = rest;
+    }
+    return a < 0 ? -a : a;
   }
   /// True when d certainly divides n.
   constexpr bool divides(number d, number n) const {

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <limits>
+
 #include "sinter/graph/build.hpp"
 
 namespace sinter {
@@ -114,6 +116,42 @@ constexpr short folded(Builder& b, const node& n) {
   return b.add_constant(n.type, {value, 0, 0});
 }
 
+/// What a reduction of no elements gives.
+constexpr scalar_source empty_reduction(op what, dtype type) {
+  if (what == op::prod || what == op::all) return {1, 1, 0};
+  if (what != op::amax && what != op::amin) return {};
+  const double bound = std::numeric_limits<double>::infinity();
+  if (is_floating(type)) return {what == op::amin ? bound : -bound, 0, 0};
+  const bool has_sign = type == dtype::i8 || type == dtype::i32 || type == dtype::i64;
+  const long highest = type == dtype::boolean ? 1 : static_cast<long>(~0ul >> (64 - 8 * item_size(type) + has_sign));
+  const long value = what == op::amin ? highest : has_sign ? -highest - 1 : 0;
+  return {static_cast<double>(value), value, 0};
+}
+
+/// Reductions of no elements are constants; of one element, also those that cannot be unrolled are pointwise.
+template <class Builder>
+constexpr short trivial_reduction(Builder& b, const node& n) {
+  if (!is_reduction(n.what)) return -1;
+  const short x = n.operands[0];
+  const number count = numel(reduced_axes(b.shape(x), static_cast<unsigned>(n.attr)));
+  const auto append = [&](op what, dtype type, short shape, short p, short q) {
+    node made{};
+    made.what = what, made.type = type, made.shape = shape, made.origin = n.origin;
+    made.operands[0] = p, made.operands[1] = q;
+    return b.add(made);
+  };
+  const bool finds = n.what == op::argmax || n.what == op::argmin;
+  if (count == 0 || (count == 1 && finds)) {
+    const short value = b.add_constant(n.type, count == 0 ? empty_reduction(n.what, n.type) : scalar_source{});
+    return b.nodes[value].shape == n.shape ? value : append(op::broadcast, n.type, n.shape, value, -1);
+  }
+  if (count != 1 || (n.what != op::m2 && n.what != op::sumexp)) return -1;
+  const short zero = append(op::sub, n.type, b.nodes[x].shape, x, x);  // or NaN
+  const short value = n.what == op::m2 ? append(op::mul, n.type, b.nodes[x].shape, zero, zero)
+                                       : append(op::exp, n.type, b.nodes[x].shape, zero, -1);
+  return b.nodes[value].shape == n.shape ? value : append(op::reshape, n.type, n.shape, value, -1);
+}
+
 }  // namespace detail
 
 template <int Capacity>
@@ -146,6 +184,7 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
     short result = detail::unchanged(b, n);
     if (result >= 0 && !is_view(n.what) && detail::changes_later(b, result, g, id)) result = -1;
     if (result < 0) result = detail::folded(b, n);
+    if (result < 0) result = detail::trivial_reduction(b, n);
     renamed[id] = result >= 0 ? result : b.add(n);
     if (n.set_apart && !is_leaf(b.nodes[renamed[id]].what)) b.nodes[renamed[id]].set_apart = true;
   }

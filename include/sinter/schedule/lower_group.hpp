@@ -119,36 +119,12 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
     s.each_member(a, -1, [&](int m) { l.internal.insert(s.list.nodes[m].root); });
     return l;
   };
-  const auto emit_member = [&](list& l, int m) {
-    const scheduler_node& n = s.list.nodes[m];
-    const bool stored = s.needed_outside(n.root, a);
-    if (n.kind == node_kind::reduction) {
-      l.emit_root(n.root, linear_coordinates(g.shape(n.root), loop_var::x, numbers), stored);
-    } else if (n.walk >= 0) {
-      l.by_elements = n.space.numel != k.space.numel;
-      if (l.by_elements) l.seen.count = 0;
-      l.emit_root(n.root, l.walked_coordinates(written_shape(g, n.root), s.list.accesses[n.walk], n.space), stored);
-      if (l.by_elements) l.seen.count = 0;
-      l.by_elements = false;
-    } else {
-      const bool over_elements = n.space.numel != k.space.numel;
-      const list before = l;
-      l.emit_root(n.root, l.root_coordinates(n.root, over_elements), stored);
-      if (over_elements && l.blocked >= 0) {  // a reshape's digits straddle rows, its accesses do not
-        l = before;
-        l.seen.count = 0;
-        l.by_elements = true;
-        l.emit_root(n.root, l.root_coordinates(n.root, false), stored);
-        l.by_elements = false;
-        l.seen.count = 0;
-      }
-    }
-  };
+  const auto emit = [&](list& l, int m) { emit_member(l, s.list, m, s.needed_outside(s.list.nodes[m].root, a)); };
 
   if (!s.groups[a].has_template) {
     list l = start(k.space.rnumel);
     for (int m = 0; m < s.list.nodes.size(); ++m)  // graph order is an order of execution
-      if (s.contains(a, m)) emit_member(l, m);
+      if (s.contains(a, m)) emit(l, m);
     append_section(k, l, section_role::main);
     finish(k, numbers);
     return k;
@@ -191,7 +167,7 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
     }
     bool is_prologue = false;
     for (int j = 0; j < num_products; ++j) is_prologue = is_prologue || s.list.ancestors[s.list.node_of(products[j])].contains(m);
-    if (!is_prologue) emit_member(l, m);
+    if (!is_prologue) emit(l, m);
   }
   append_section(k, l, section_role::epilogue);
   finish(k, numbers);

@@ -14,7 +14,8 @@ struct scheduler_node {
   loop_space space{};
   short walk = -1;  ///< of a pointwise node with other loops: accesses[walk] is the element it computes at (x, r)
   short first_dependency = 0, num_dependencies = 0;
-  short only_pads = 0;
+  bool only_pads = false;
+  bool computes_indices = false;  ///< index expressions other than accesses: conditions, grids
 };
 
 /// A read or a write of a buffer. `own` is the access in the node's (x, r); `joined` the same over x * rnumel + r.
@@ -170,10 +171,39 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
       if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.is_loaded(m.node)) origins.insert(g[m.node].origin);
     origins.insert(root.origin);
     n.only_pads = g[n.root].what == op::pad;
+    for (const instruction& i : l.code)
+      n.computes_indices = n.computes_indices || i.code == opcode::inside || i.code == opcode::index_value;
   }
   n.num_dependencies = static_cast<short>(list.dependencies.size() - n.first_dependency);
   classify(g, list, n);
   return -1;
+}
+
+/// Lowers a node in the loop of the group it belongs to.
+template <class Lowering, int Capacity>
+constexpr void emit_member(Lowering& l, const node_list<Capacity>& list, int m, bool stored) {
+  const scheduler_node& n = list.nodes[m];
+  const bool over_elements = n.space.numel != l.space.numel;
+  if (n.kind == node_kind::reduction) {
+    l.emit_root(n.root, linear_coordinates(l.g->shape(n.root), loop_var::x, *l.numbers), stored);
+  } else if (n.walk >= 0) {
+    l.by_elements = over_elements;
+    if (over_elements) l.seen.count = 0;
+    l.emit_root(n.root, l.walked_coordinates(written_shape(*l.g, n.root), list.accesses[n.walk], n.space), stored);
+    if (over_elements) l.seen.count = 0;
+    l.by_elements = false;
+  } else {
+    const Lowering before = l;
+    l.emit_root(n.root, l.root_coordinates(n.root, over_elements), stored);
+    if (over_elements && l.blocked >= 0) {  // a reshape's digits straddle rows, its accesses do not
+      l = before;
+      l.seen.count = 0;
+      l.by_elements = true;
+      l.emit_root(n.root, l.root_coordinates(n.root, false), stored);
+      l.by_elements = false;
+      l.seen.count = 0;
+    }
+  }
 }
 
 /// Describes one node per computed buffer. Returns the view that could not be indexed in its reader's loop, or -1.

@@ -17,6 +17,19 @@ constexpr access_form access_in(const dependency& d, const scheduler_node& n, co
   return split_form(own, space.rnumel, list.numbers);
 }
 
+/// Can a pointwise member be computed in the rows and elements of a reduction?
+template <class State>
+constexpr bool splits_into(State& s, int m, const loop_space& space) {
+  const scheduler_node& n = s.list.nodes[m];
+  for (int k = 0; k < n.num_dependencies; ++k)
+    if (access_in(s.list.dependencies[n.first_dependency + k], n, space, s.list).failed) return false;
+  if (!n.computes_indices) return true;
+  constexpr int capacity = decltype(s.list.nodes)::capacity;
+  lowering<graph<capacity>, decltype(s.list.numbers)> l{s.g, &s.list.buffers, &s.list.numbers, space};
+  emit_member(l, s.list, m, true);
+  return l.blocked < 0;
+}
+
 /// The loop of the union, or a refusal: (numel, rnumel) must agree, or the pointwise side must split into the reduction's.
 template <class State>
 constexpr refusal common_space(State& s, int a, int b, loop_space& space) {
@@ -34,13 +47,8 @@ constexpr refusal common_space(State& s, int a, int b, loop_space& space) {
   if (pointwise.space.rnumel != 1) return refusal::extents_differ;
   if (pointwise.space.numel == space.numel) return refusal::none;  // it runs before or after the reduced loop
   if (pointwise.space.numel != s.list.numbers.product(space.numel, space.rnumel)) return refusal::extents_differ;
-  if (space.rnumel == 0) return refusal::extents_differ;  // rows of nothing: what has no elements must not run once per row
   bool splits = true;
-  s.each_member(first.has_reduction ? b : a, -1, [&](int m) {
-    const scheduler_node& n = s.list.nodes[m];
-    for (int k = 0; k < n.num_dependencies && splits; ++k)
-      splits = !access_in(s.list.dependencies[n.first_dependency + k], n, space, s.list).failed;
-  });
+  s.each_member(first.has_reduction ? b : a, -1, [&](int m) { splits = splits && splits_into(s, m, space); });
   return splits ? refusal::none : refusal::loops_incompatible;
 }
 
