@@ -44,6 +44,13 @@ SINTER_ROW(OS04_columns, 1, 1, si::fuse<B<50304, 2048>>(statistics<0>));
 SINTER_ROW(OS05, 1, 0, si::fuse<B<2, 2048>>(statistics<0>));
 static_assert(OS05.kernel(0).kind == si::kernel_kind::pointwise, "OS05: two rows are folded without a loop");
 
+// One row is reduced by many blocks in one pass, the last of which combines; a second kernel divides.
+SINTER_ROW(OS07, 2, 1, si::fuse<B<1, 1048576>>(softmax));
+static_assert(OS07.kernel(1).kind == si::kernel_kind::pointwise && OS07.numel_accessed() == (3 * 1048576 + 4) / 2);
+SINTER_ROW(OS07_many_rows, 1, 2, si::fuse<B<64, 1048576>>(softmax));
+constexpr auto scaled = si::fuse<B<1048576>>([](auto x) { return x / si::sum(x); });
+static_assert(scaled.kernel_count() == 2 && scaled.why_not_fused("sum_0", "div_0") == si::refusal::split_reduction);
+
 SINTER_ROW(OS08, 1, 0, si::fuse<B<1>>([](auto x) { return si::softmax(-x, si::axis<0>); }));
 static_assert(OS08.kernel(0).kind == si::kernel_kind::pointwise, "OS08: a reduction over one element is none");
 

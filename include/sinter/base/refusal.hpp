@@ -44,6 +44,7 @@ enum class refusal : unsigned char {
   reduced_extents_differ,
   loops_incompatible,
   index_mismatch,
+  split_reduction,
   intermediate_nodes,
   overwrites_operand,
   would_make_cycle,
@@ -132,6 +133,8 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("the pointwise loop cannot be split into the reduction's loops");
     case refusal::index_mismatch:
       return say("the consumer reads the producer's result at other indices than those it is written at");
+    case refusal::split_reduction:
+      return say("the long reduction is split over many blocks, and the consumer needs its result for every element");
     case refusal::intermediate_nodes:
       return say("another kernel has to run between them");
     case refusal::overwrites_operand:

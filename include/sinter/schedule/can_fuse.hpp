@@ -79,6 +79,7 @@ constexpr refusal can_fuse(State& s, int a, int b, shared_data& shared, loop_spa
     if (!vertical && !passes(can_fuse_horizontal(s, a, b, shared))) return reason;
     if (!passes(common_space(s, a, b, space))) return reason;
     if (vertical && !passes(reads_match(s, a, b, space))) return reason;
+    if (vertical && !passes(leaves_reduction_split(s, a, b, space))) return reason;
   }
   if (vertical && !passes(nothing_between(s, a, b))) return reason;
   if (!mixes && !passes(overwrites_are_safe(s, a, b, space))) return reason;

@@ -8,6 +8,15 @@
 
 namespace sinter::detail {
 
+/// Is the innermost dimension with more than one element among those reduced? Then a row lies in one piece.
+template <class Graph>
+constexpr bool reduces_inner_axis(const Graph& g, const node& reduction) {
+  const extents& shape = g.shape(reduction.operands[0]);
+  int d = shape.rank - 1;
+  while (d > 0 && shape[d] == 1) --d;
+  return static_cast<unsigned>(reduction.attr) >> (d < 0 ? 0 : d) & 1;
+}
+
 /// Would fusing keep more memory alive than it saves? Temporaries that each side alone could have reused: read by one
 /// user, of equal dtype and size on both sides. Reference: Inductor's can_fusion_increase_peak_memory.
 template <class State>
@@ -72,6 +81,24 @@ constexpr refusal within_limits(const State& s, int a, int b, const shared_data&
   const int most = o.max_unique_io_buffers > 0 && o.max_unique_io_buffers < max_kernel_buffers ? o.max_unique_io_buffers : max_kernel_buffers;
   if (s.groups[a].buffers.size() + s.groups[b].buffers.size() > most && num_io_buffers(s, a, b) > most) return refusal::too_many_buffers;
   return refusal::none;
+}
+
+/// A few long rows are reduced by many blocks, of which the last has the result: work of b on their elements that needs
+/// it would leave one block to walk each row alone.
+template <class State>
+constexpr refusal leaves_reduction_split(const State& s, int a, int b, const loop_space& space) {
+  const auto hint = [&](number n) { return s.list.numbers.hint(n); };
+  if (hint(space.numel) > s.o->split_reduction_rows || hint(space.rnumel) < s.o->split_reduction_length) return refusal::none;
+  bool needed = false;
+  s.each_member(a, -1, [&](int reduction) {
+    const node& root = (*s.g)[s.list.nodes[reduction].root];
+    if (s.list.nodes[reduction].kind != node_kind::reduction || !reduces_inner_axis(*s.g, root)) return;
+    s.each_member(b, -1, [&](int m) {
+      const bool on_elements = s.list.nodes[m].kind == node_kind::reduction || s.list.nodes[m].space.numel != space.numel;
+      needed = needed || (on_elements && s.list.ancestors[m].contains(reduction));
+    });
+  });
+  return needed ? refusal::split_reduction : refusal::none;
 }
 
 /// Siblings have to share enough, to be near enough, and, on some targets, to be few enough.

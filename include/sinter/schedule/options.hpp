@@ -48,6 +48,8 @@ struct options {
   int mix_order_min_rows = 4096;          ///< and so many rows
   int mix_order_rows_per_column = 2;      ///< and so many times more rows than columns
   int mix_order_max_columns = 16384;      ///< up to so many columns
+  int split_reduction_length = 32768;  ///< rows from this length on, if there are few, are reduced before what needs it
+  int split_reduction_rows = 16;       ///< so few: one block for each would leave most of a device idle
   int max_combo_size = 8;              ///< kernels that share a launch
   int max_combo_arguments = 250;       ///< buffers of a shared launch
 
