@@ -208,6 +208,22 @@ constexpr auto straddling = [](auto c) {
 };
 static_assert(ask(si::fuse<si::tensor<float, 240>>(straddling), "add_0", "sum_0") == refusal::loops_incompatible);
 
+// ---- tiles of two dimensions: a transposed read wants them; no kernel has them, so they count only if asked for
+constexpr options tiled = with<&options::tiling_prevents_fusion, true>;
+static_assert(ask(si::fuse<tiled, X>(turned), "sin_0", "cos_0") == refusal::tilings_differ);
+constexpr auto both_turned = [](auto x, auto q) {
+  auto t = si::transpose(x);
+  return tuple(si::sin(t) + q, si::cos(t) - q);
+};
+static_assert(ask(si::fuse<tiled, X, Y>(both_turned), "add_0", "sub_0") == refusal::none);
+static_assert(si::fuse<tiled, Q, Q>([](auto a, auto b) { return a + si::transpose(b); }).kernel_count() == 1);
+// Into a reduction: its rows, or none.
+constexpr auto row_sums = [](auto x, auto y) { auto z = x + si::transpose(y); return tuple(z, si::sum(z, si::axis<1>)); };
+constexpr auto all_sum = [](auto x, auto y) { auto z = x + si::transpose(y); return tuple(z, si::sum(z)); };
+static_assert(ask(si::fuse<tiled, X, Y>(row_sums), "add_0", "sum_0") == refusal::none);
+static_assert(ask(si::fuse<tiled, X, Y>(all_sum), "add_0", "sum_0") == refusal::tilings_differ);
+static_assert(ask(si::fuse<X, Y>(all_sum), "add_0", "sum_0") == refusal::none);
+
 // ---- siblings
 constexpr int all_bytes = 32 * 64 * 4;
 static_assert(ask(si::fuse<with<&options::min_shared_bytes, all_bytes + 1>, X>(pair), "sin_0", "cos_0") ==

@@ -43,6 +43,7 @@ enum class refusal : unsigned char {
   extents_differ,
   reduced_extents_differ,
   loops_incompatible,
+  tilings_differ,
   index_mismatch,
   split_reduction,
   intermediate_nodes,
@@ -131,6 +132,8 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("they reduce different extents");
     case refusal::loops_incompatible:
       return say("the pointwise loop cannot be split into the reduction's loops");
+    case refusal::tilings_differ:
+      return say("they want different tiles, and options.tiling_prevents_fusion is set");
     case refusal::index_mismatch:
       return say("the consumer reads the producer's result at other indices than those it is written at");
     case refusal::split_reduction:

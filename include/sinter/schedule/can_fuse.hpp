@@ -8,6 +8,7 @@
 #include "sinter/schedule/limits.hpp"
 #include "sinter/schedule/mix_order.hpp"
 #include "sinter/schedule/templates.hpp"
+#include "sinter/schedule/tiling.hpp"
 #include "sinter/schedule/vertical.hpp"
 
 namespace sinter::detail {
@@ -78,6 +79,7 @@ constexpr refusal can_fuse(State& s, int a, int b, shared_data& shared, loop_spa
   } else if (!mixes) {
     if (!vertical && !passes(can_fuse_horizontal(s, a, b, shared))) return reason;
     if (!passes(common_space(s, a, b, space))) return reason;
+    if (!passes(tiles_agree(s, a, b, space))) return reason;
     if (vertical && !passes(reads_match(s, a, b, space))) return reason;
     if (vertical && !passes(leaves_reduction_split(s, a, b, space))) return reason;
   }

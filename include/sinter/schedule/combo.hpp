@@ -5,30 +5,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "sinter/schedule/groups.hpp"
+#include "sinter/schedule/tiling.hpp"
 
 namespace sinter::detail {
-
-/// Would a pointwise loop want tiles of two dimensions? Some access is contiguous along another variable than the
-/// innermost, which it walks too (a transposed read; not a value that repeats along the innermost).
-template <class State>
-constexpr bool has_two_dimensional_tiles(const State& s, int a) {
-  if (s.groups[a].has_reduction) return false;
-  bool found = false;
-  s.each_member(a, -1, [&](int m) {
-    const scheduler_node& n = s.list.nodes[m];
-    for (int k = 0; k < n.num_dependencies; ++k) {
-      const access_form& f = s.list.accesses[s.list.dependencies[n.first_dependency + k].own];
-      bool contiguous_outside = false, walks_innermost = false;
-      for (int t = 0; t < f.size; ++t) {
-        if (f.terms[t].coef == 1 && f.terms[t].div != 1) contiguous_outside = true;
-        if (f.terms[t].coef != 1 && f.terms[t].div == 1) walks_innermost = true;
-      }
-      found = found || (contiguous_outside && walks_innermost);
-    }
-  });
-  return found;
-}
 
 /// The buffers that a kernel of this group takes.
 template <class State>
@@ -64,7 +43,7 @@ constexpr void combine_chunk(State& s, const Order& chunk) {
   for (int tiles = 0; tiles < 2; ++tiles) {
     int whole = -1, arguments = 0;
     for (int a : chunk) {
-      if (has_two_dimensional_tiles(s, a) != (tiles == 1)) continue;
+      if ((tile_of(s, a, -1) != 0) != (tiles == 1)) continue;
       const int more = num_arguments(s, a);
       const bool fits = whole >= 0 && arguments + more <= s.o->max_combo_arguments;
       whole = fits ? s.join(whole, a, joint::combo) : a;

@@ -160,13 +160,17 @@ constexpr bool split_digit(const index_term& t, number reduced, index_form<N>& o
   return true;
 }
 
+/// A form over L as one over x and r, of which there are `numel` and `reduced`.
 template <class Table, int N>
-constexpr index_form<N> split_form(const index_form<N>& f, number reduced, Table& numbers) {
+constexpr index_form<N> split_form(const index_form<N>& f, number numel, number reduced, Table& numbers) {
   index_form<N> out{};
   out.offset = f.offset;
   out.failed = f.failed;
   for (int i = 0; i < f.size; ++i)
     if (!split_digit(f.terms[i], reduced, out, numbers)) out.failed = true;
+  if (numel == 1)  // x is zero
+    for (int i = 0; i < out.size; ++i)
+      if (out.terms[i].variable == loop_var::x) out.terms[i].coef = 0;
   canonicalize(out, numbers);
   return out;
 }

@@ -70,7 +70,7 @@ struct lowering {
   }
   /// The position of an index expression of node `id`.
   constexpr short place(access_form f, int id) {
-    if (by_elements) f = split_form(f, space.rnumel, *numbers);
+    if (by_elements) f = split_form(f, space.numel, space.rnumel, *numbers);
     if (f.failed && blocked < 0) blocked = id;
     return intern(f);
   }
@@ -349,7 +349,7 @@ struct lowering {
     coordinates c = linear_coordinates(written_shape(*g, root), loop_var::x, *numbers);
     if (over_elements && space.rnumel != 1)
       for (int d = 0; d < c.rank; ++d) {
-        c.dims[d] = split_form(c.dims[d], space.rnumel, *numbers);
+        c.dims[d] = split_form(c.dims[d], space.numel, space.rnumel, *numbers);
         if (c.dims[d].failed) c.failed = true;
       }
     return c;

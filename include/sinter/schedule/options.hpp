@@ -11,7 +11,6 @@ enum class target : unsigned char { cuda, cpu };
 struct options {
   sinter::target target = sinter::target::cuda;
 
-
   // ---- what may fuse
   bool one_kernel_per_op = false;      ///< eager: nothing crosses the border of a user-level op
   bool matmul_template = false;        ///< matmul is our template (takes prologues, epilogues), not a foreign kernel
@@ -26,6 +25,7 @@ struct options {
   bool epilogue_fusion_first = false;  ///< epilogues before ordinary pairs
   bool loop_ordering = true;           ///< a last round in which pointwise loops may follow other loops
   bool index_inversion = true;         ///< a permuted copy may read in order and write out of order
+  bool tiling_prevents_fusion = false; ///< loops that want different tiles of two dimensions stay apart
   bool precise_casts = false;          ///< round intermediates where eager execution would store them
   bool exact_math = false;             ///< functions of 16-bit values as good as those of float
 

@@ -14,7 +14,7 @@ template <int Capacity>
 constexpr access_form access_in(const dependency& d, const scheduler_node& n, const loop_space& space, node_list<Capacity>& list) {
   const access_form& own = list.accesses[d.own];
   if (n.space == space || n.space.rnumel != 1 || n.space.numel == space.numel) return own;
-  return split_form(own, space.rnumel, list.numbers);
+  return split_form(own, space.numel, space.rnumel, list.numbers);
 }
 
 /// Can a pointwise member be computed in the rows and elements of a reduction?
