@@ -62,6 +62,14 @@ TEST_CASE("reorder: pointwise loops of a reduction") {
   check<C>([](auto x) { auto y = si::exp(x); return tuple(si::sum(y, si::axis<2>), si::permute<2, 0, 1>(y) * 2.f, y); });
 }
 
+TEST_CASE("reorder: stored values that one reduction of everything reads") {
+  check<X>([](auto x) { auto y = si::realize(si::exp(x)); return tuple(y, si::sum(y)); });
+  check<X>([](auto x) { auto y = si::realize(si::exp(si::transpose(x))); return tuple(y, si::amax(y), si::mean(y)); });
+  check<D>([](auto x) { auto y = si::realize(si::concat<0>(x, x * 2.f)); return tuple(y, si::sum(y)); }, {{3}});
+  check<si::tensor<float, 1, 9>>([](auto x) { auto y = si::realize(x * 2.f); return tuple(y, si::softmax(y)); });
+  check<C>([](auto x) { auto y = si::realize(si::pad<1, 1, 2>(x)); return tuple(y, si::sum(si::reshape<36, 10>(y), si::axis<1>)); });
+}
+
 TEST_CASE("reorder: writes in place keep their order") {
   check<si::tensor<float, 8, 8>>([](auto x) { return tuple(si::assign(x, x + 1.f), si::exp(si::transpose(x))); });
   check<si::tensor<float, 8, 8>>([](auto x) { auto y = si::transpose(x) * 2.f; return tuple(y, si::assign(x, x + 1.f)); });

@@ -151,14 +151,16 @@ struct number_table {
     if (is_static(n)) return n;
     const int i = find(n);
     if (i < 0) return 1;
-    if (definitions[i].rule == number_rule::product) return factor(definitions[i].a) * factor(definitions[i].b);
-    if (definitions[i].rule != number_rule::sum) return 1;
-    number a = factor(definitions[i].a), b = factor(definitions[i].b);
+    const number_definition& d = definitions[i];
+    if (d.rule == number_rule::product) return factor(d.a) * factor(d.b);
+    if (d.rule != number_rule::sum) return 1;
+    if (d.a == d.b) return 2 * factor(d.a);
+    number a = factor(d.a), b = factor(d.b);
     while (b != 0) {
       const number rest = a % b;
       a = b, b = rest;
     }
-    return a < 0 ? -a : a;
+    return a < 0 ? -a : a == 0 ? 1 : a;
   }
   /// True when d certainly divides n.
   constexpr bool divides(number d, number n) const {
