@@ -399,9 +399,27 @@ class generator {
     else if (k < 87) keep(fetched(a));
     else if (k < 89) keep(pick_.chance(60) ? w_.iota(w_.shape(a), some_axis(a)) : w_.full(w_.type(a), w_.shape(a), scalar()));
     else if (k < 96) keep(product(a));
-    else if (k < 98) keep(recast(a));
+    else if (k < 97) keep(recast(a));
+    else if (k < 98) list();
     else if (pick_.chance(40)) keep(scattered(a));
     else assign();
+  }
+  /// A foreach: for each member the same steps, beginning with another value. (A list in a list is part of it.)
+  void list() {
+    const si::list_scope scope(&t_);
+    std::vector<short> members(static_cast<std::size_t>(2 + pick_.below(3)));
+    for (short& m : members) m = any();
+    const std::vector<short> before = pool_;
+    std::vector<short> after = pool_;
+    const random same = pick_;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      pool_ = before, pool_.push_back(members[m]), pick_ = same;
+      if (t_.call.empty()) t_.member = static_cast<short>(m);
+      const si::origin_scope call(&t_, "foreach");
+      for (int steps = 1 + pick_.below(3); steps > 0 && t_.nodes.size() + 60 < si::max_nodes; --steps) step();
+      after.insert(after.end(), pool_.begin() + static_cast<std::ptrdiff_t>(before.size()) + 1, pool_.end());
+    }
+    pool_ = after;
   }
   void keep(short id) {
     if (id >= 0 && fits(w_.shape(id))) pool_.push_back(id);
