@@ -134,7 +134,7 @@ void check_page(Fused f) {
   }
   const views::report r = views::report_of<Fused>();
   for (const views::report::item& item : r.items) {
-    if (item.kernel >= 0) CHECK(has(page, ">" + item.label + "</text>"));
+    CHECK(has(page, ">" + item.label + "</text>"));
     CHECK(has(page, views::escaped(item.shape)));
   }
   for (const views::report::verdict& v : r.verdicts)

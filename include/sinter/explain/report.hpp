@@ -136,6 +136,22 @@ int item_of(int buffer) {
   return producer < 0 ? -1 : inputs.size() + producer;
 }
 
+/// Adds the scalar arguments that the computation of a buffer uses: they lie in no memory, so no dependency says so.
+template <class Program, class Visited>
+void add_scalars(report::item& item, int node, Visited& visited) {
+  const auto& g = Program::g;
+  for (int k = 0; k < g[node].num_operands(); ++k) {
+    const int operand = g[node].operands[k];
+    if (visited.contains(operand)) continue;
+    visited.insert(operand);
+    if (g[operand].what != op::input) {
+      if (!Program::nodes.buffers.realized(operand)) add_scalars<Program>(item, operand, visited);
+    } else if (g.inputs[item_of<Program>(operand)].by_value) {
+      insert_once(item.reads, item_of<Program>(operand));
+    }
+  }
+}
+
 template <class Program>
 void read_items(report& r) {
   const auto& g = Program::g;
@@ -167,6 +183,8 @@ void read_items(report& r) {
       const int from = d.write ? -1 : item_of<Program>(d.buffer);
       if (from >= 0) insert_once(item.reads, from);
     }
+    fixed_set<decltype(s.list.nodes)::capacity> visited{};
+    add_scalars<Program>(item, node.root, visited);
   }
 }
 
