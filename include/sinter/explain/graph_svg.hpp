@@ -277,7 +277,7 @@ class graph_svg {
       const double x = base - 10 - 10 * (span < 12 ? span : 12);
       include(x, x);
       const std::string path = "M" + at(from) + "C" + at({x, from.y}) + " " + at({x, to.y}) + " " + at(to);
-      refusals_ += tag("a", {{"href", "#r" + std::to_string(row)}},
+      refusals_ += tag("a", {{"href", "#r" + std::to_string(row)}, {"tabindex", "-1"}},
                        tag("path", {{"class", "refused"}, {"d", path}},
                            tooltip(first.label + " with " + second.label + ": " + std::string(sentence(v.reason)))));
     }

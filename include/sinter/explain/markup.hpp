@@ -88,7 +88,7 @@ inline std::string tooltip(std::string_view text) { return tag("title", {}, esca
 inline std::string drawing(const char* kind, const std::string& title, const rectangle& r, const std::string& content) {
   const std::string id = std::string(kind) + "-title", width = px(r.right - r.left), height = px(r.bottom - r.top);
   return tag("svg",
-             {{"xmlns", "http://www.w3.org/2000/svg"}, {"class", kind}, {"role", "img"}, {"aria-labelledby", id},
+             {{"xmlns", "http://www.w3.org/2000/svg"}, {"class", kind}, {"role", "group"}, {"aria-labelledby", id},
               {"viewBox", px(r.left) + " " + px(r.top) + " " + width + " " + height},
               {"width", width}, {"height", height}},
              "\n" + tag("title", {{"id", id}}, title) + content) + "\n";
