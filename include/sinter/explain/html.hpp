@@ -68,7 +68,8 @@ std::string page_header(const auto& r, std::string_view title) {
   std::string links, hints;
   for (const char* name : {"Graph", "Kernels", "Memory", "Refusals", "Log"})
     links += tag("li", {}, tag("a", {{"href", "#" + std::string(name)}}, name));
-  if (!r.hints.empty()) hints = note("Bytes are those for " + code(r.hints) + "; the kernels are those for all extents.");
+  if (!r.hints.empty())
+    hints = note("Bytes are those for " + code(r.hints) + "; the kernels are the same for all extents.");
   return tag("header", {},
              "\n" + tag("h1", {}, escaped(title)) + "\n" + tag("dl", {{"class", "figures"}}, figures) + "\n" + hints +
                  tag("nav", {{"aria-label", "Sections"}}, tag("ul", {}, links)) + "\n") + "\n";
