@@ -283,6 +283,7 @@ class evaluation {
     if (sinter::is_reduction(n.what)) return reduced(n, out);
     if (n.what == op::assign) return assigned(n);
     if (n.what == op::scatter) return scattered(n);
+    if (n.what == op::custom) return custom(n, out);
     if (n.what == op::reshape && count(out.shape) != count(operand(n, 0).shape)) throw std::logic_error("reshape changes the element count");
     const std::int64_t size = count(out.shape);
     for (std::int64_t i = 0; i < size; ++i) out.cells.push_back(element(n, indices_of(i, out.shape)));
@@ -383,6 +384,27 @@ class evaluation {
       for (int id = n.operands[0]; id != base; id = p_.nodes[id].operands[0]) at = through(p_.nodes[id], at);
       out.cells[static_cast<std::size_t>(position(at, out.shape))] = stored(out.type, c);
     }
+    return out;
+  }
+
+  /// The op itself, on operands rounded to their element types, as they lie in memory.
+  array custom(const node& n, array out) const {
+    sinter::custom_call call{};
+    std::vector<std::vector<char>> memory;
+    const auto bind = [&](const array& a, sinter::custom_array& to) {
+      const std::size_t item = static_cast<std::size_t>(sinter::item_size(a.type));
+      memory.emplace_back(static_cast<std::size_t>(count(a.shape)) * item + 1);
+      for (std::size_t i = 0; i < a.cells.size(); ++i) encode(a.type, a.cells[i], &memory.back()[i * item]);
+      to.data = memory.back().data(), to.type = a.type, to.rank = static_cast<int>(a.shape.size());
+      std::int64_t stride = 1;
+      for (int d = to.rank - 1; d >= 0; stride *= to.extents[d--]) to.extents[d] = a.shape[static_cast<std::size_t>(d)], to.strides[d] = stride;
+    };
+    for (int k = 0; k < n.num_operands(); ++k) bind(operand(n, k), call.operands[k]);
+    bind(out, call.result);
+    if (count(out.shape) > 0) p_.customs[static_cast<std::size_t>(n.attr)].host(call);
+    const std::size_t item = static_cast<std::size_t>(sinter::item_size(out.type));
+    for (std::int64_t i = 0; i < count(out.shape); ++i)
+      out.cells.push_back(decode(out.type, static_cast<char*>(call.result.data) + static_cast<std::size_t>(i) * item));
     return out;
   }
 

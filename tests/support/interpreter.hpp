@@ -31,6 +31,7 @@ struct program {
   std::vector<sinter::scalar_source> scalars;
   std::vector<sinter::input_info> inputs;
   std::vector<short> outputs, assigns;
+  std::vector<sinter::custom_function> customs;
   std::vector<sinter::number_definition> numbers;
 };
 
@@ -38,7 +39,7 @@ template <int Capacity>
 program make_program(const sinter::graph<Capacity>& g) {
   const auto list = [](const auto& from) { return std::vector(from.begin(), from.end()); };
   return {list(g.nodes),   list(g.lists),   list(g.scalars),           list(g.inputs),
-          list(g.outputs), list(g.assigns), list(g.numbers.definitions)};
+          list(g.outputs), list(g.assigns), list(g.customs), list(g.numbers.definitions)};
 }
 
 std::int64_t count(const std::vector<std::int64_t>& shape);

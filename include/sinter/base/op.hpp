@@ -21,8 +21,8 @@ enum class op : unsigned char {
 };
 
 /// source: no operands. view: changes indexing only. indexing: like pointwise, but its operands are read elsewhere.
-/// memory: has an effect on a buffer.
-enum class op_kind : unsigned char { source, view, pointwise, indexing, memory, reduction, matmul };
+/// memory: has an effect on a buffer. custom: a kernel of the user's.
+enum class op_kind : unsigned char { source, view, pointwise, indexing, memory, reduction, matmul, custom };
 
 /// From the operands' common dtype to the dtype they are computed in and the result's.
 enum class dtype_rule : unsigned char {

@@ -24,7 +24,8 @@
   X(pad, 2, indexing)            \
   X(assign, 2, memory)           \
   X(scatter, 3, memory)          \
-  X(matmul, 2, matmul)
+  X(matmul, 2, matmul)           \
+  X(custom, 3, custom)
 
 // X(name, arity, rule, meaning): the operands are x, y, z, in compute types. The rules are explained at dtype_rule.
 #define SINTER_POINTWISE_OPS(X)                                          \

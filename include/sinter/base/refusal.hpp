@@ -11,6 +11,7 @@ enum class refusal : unsigned char {
   none,
   same_kernel,
   different_ops,          // ours: eager
+  custom_op,              // ours
   producer_is_foreign,
   consumer_is_foreign,
   wrong_direction,
@@ -68,6 +69,8 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("both are already in one kernel");
     case refusal::different_ops:
       return say("eager runs one kernel per user-level op; use the preset standard");
+    case refusal::custom_op:
+      return say("a custom op is a kernel of its own, which takes no fused work");
     case refusal::producer_is_foreign:
       return say("the producer is a foreign kernel, which takes no fused work; use the preset max_autotune");
     case refusal::consumer_is_foreign:

@@ -304,7 +304,7 @@ inline std::string counted(std::size_t n, const char* noun) {
 /// What a kernel is, in words.
 constexpr std::string_view kind_words(kernel_kind kind) {
   constexpr std::string_view kinds[] = {"pointwise", "looped reduction", "persistent reduction (each row is read once)",
-                                        "matmul template", "foreign matmul", "independent loops in one launch"};
+                                        "matmul template", "foreign kernel", "independent loops in one launch"};
   return kinds[static_cast<int>(kind)];
 }
 inline std::string words(const report::kernel& kernel) {

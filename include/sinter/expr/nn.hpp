@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "sinter/expr/custom.hpp"
 #include "sinter/expr/index.hpp"
 #include "sinter/expr/matmul.hpp"
 #include "sinter/expr/reduction.hpp"

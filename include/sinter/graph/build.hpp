@@ -177,6 +177,7 @@ constexpr graph<To> resize(const graph<From>& from) {
   for (const auto& x : from.inputs) to.inputs.push_back(x);
   for (const auto& x : from.outputs) to.outputs.push_back(x);
   for (const auto& x : from.assigns) to.assigns.push_back(x);
+  for (const auto& x : from.customs) to.customs.push_back(x);
   for (const auto& x : from.numbers.definitions) to.numbers.definitions.push_back(x);
   return to;
 }

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "sinter/base/custom.hpp"
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/extents.hpp"
 #include "sinter/base/fixed_vector.hpp"
@@ -28,6 +29,7 @@ namespace sinter {
 ///   pad        a = source, b = fill value; list = elements before, per dimension
 ///   reductions attr = bit mask of the reduced axes; result drops them
 ///   matmul     a = [batch..., M, K], b = [batch..., K, N]
+///   custom     up to three operands, row-major in memory; attr = position in graph::customs
 ///   assign     a = the written view (of an input, or of its newest version), b = value; result: the whole new input
 ///   scatter    a = target, b = value, c = index of the value's extents; list: target dimension d is value dimension
 ///              list[d], or -1: taken from the index; result: the target with those elements replaced
@@ -81,6 +83,7 @@ struct graph {
   fixed_vector<input_info, Capacity / 4 + 32> inputs{};
   fixed_vector<short, Capacity / 4 + 32> outputs{};
   fixed_vector<short, Capacity / 4 + 32> assigns{};  ///< in program order
+  fixed_vector<custom_function, Capacity / 16 + 8> customs{};
   number_table<Capacity / 2 + 64> numbers{};
 
   constexpr int size() const { return nodes.size(); }
@@ -91,7 +94,7 @@ struct graph {
   constexpr const origin& call_of(int id) const { return origins[nodes[id].origin]; }
   constexpr bool overflowed() const {
     return nodes.overflowed || lists.overflowed || scalars.overflowed || origins.overflowed || inputs.overflowed ||
-           outputs.overflowed || assigns.overflowed || numbers.definitions.overflowed;
+           outputs.overflowed || assigns.overflowed || customs.overflowed || numbers.definitions.overflowed;
   }
 };
 

@@ -159,6 +159,7 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
   graph_builder<Capacity> b{};
   b.origins = g.origins;
   b.numbers = g.numbers;
+  b.customs = g.customs;
   const auto live = detail::live_nodes(g);
   short renamed[Capacity]{};
   for (const scalar_source& s : g.scalars) b.scalars.push_back(s);
@@ -219,7 +220,7 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
       if (operand >= 0) operand = renamed[operand];
     renamed[id] = static_cast<short>(out.nodes.push_back(n));
   }
-  out.lists = b.lists, out.scalars = b.scalars, out.origins = b.origins, out.numbers = b.numbers;
+  out.lists = b.lists, out.scalars = b.scalars, out.origins = b.origins, out.numbers = b.numbers, out.customs = b.customs;
   for (input_info i : b.inputs) {
     i.node = renamed[i.node];
     out.inputs.push_back(i);

@@ -13,6 +13,7 @@
 #include "sinter/kernels/cuda/pointwise_launch.cuh"
 #include "sinter/kernels/cuda/reduction_launch.cuh"
 #include "sinter/run/call.hpp"
+#include "sinter/run/custom.hpp"
 #include "sinter/run/executor.hpp"
 #include "sinter/run/scratch.hpp"
 #include "sinter/schedule/operand_layout.hpp"
@@ -96,7 +97,9 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
   using parts = kernel_bodies<kernel>;
   constexpr kernel_kind kind = kernel::planned.kind;
   const char* name = Program::template name<Index>.text;
-  if constexpr (kind == kernel_kind::pointwise) {
+  if constexpr (custom_node<Program, Index> >= 0) {
+    run_custom<Program, Index>(c, true, stream);
+  } else if constexpr (kind == kernel_kind::pointwise) {
     cuda::pointwise<typename parts::main, fixed_or_unknown(kernel::value.space.numel)>(c.template kernel_arguments<Index>(), stream, name);
   } else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction) {
     cuda::reduction<typename parts::main, kernel::planned.walk, fixed_or_unknown(kernel::value.space.rnumel),

@@ -8,6 +8,7 @@
 #include "sinter/kernels/host/matmul.hpp"
 #include "sinter/kernels/host/mix_order.hpp"
 #include "sinter/run/call.hpp"
+#include "sinter/run/custom.hpp"
 #include "sinter/run/executor.hpp"
 
 namespace sinter::detail {
@@ -18,7 +19,9 @@ void run_kernel(const call<Program>& c, const host_executor& executor, std::inte
   using sections = kernel_bodies<kernel>;
   constexpr kernel_kind kind = kernel::planned.kind;
   const auto args = c.template kernel_arguments<Index>();
-  if constexpr (kind == kernel_kind::pointwise)
+  if constexpr (custom_node<Program, Index> >= 0)
+    run_custom<Program, Index>(c, false, nullptr);
+  else if constexpr (kind == kernel_kind::pointwise)
     cpu::pointwise<typename sections::main>(args, executor.threads);
   else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction)
     cpu::reduction<typename sections::main, kernel::planned.walk>(args, executor.threads);

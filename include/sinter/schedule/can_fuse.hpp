@@ -17,6 +17,7 @@ namespace sinter::detail {
 template <class State>
 constexpr refusal special_nodes(const State& s, int a, int b) {
   if (s.o->one_kernel_per_op && !s.same_call(a, b)) return refusal::different_ops;
+  if (s.is_custom(a) || s.is_custom(b)) return refusal::custom_op;
   if (s.groups[a].has_template && !s.o->matmul_template) return refusal::producer_is_foreign;
   if (s.groups[b].has_template && !s.o->matmul_template) return refusal::consumer_is_foreign;
   return refusal::none;

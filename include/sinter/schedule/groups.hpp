@@ -45,7 +45,7 @@ struct group_state {
       const scheduler_node& n = list.nodes[i];
       x.space = n.space;
       x.has_reduction = n.kind == node_kind::reduction;
-      x.has_template = n.kind == node_kind::matmul;
+      x.has_template = n.kind == node_kind::matmul || n.kind == node_kind::custom;
       x.head = x.tail = x.min_order = x.max_order = static_cast<short>(i);
       x.members.insert(i);
       x.ancestors = list.ancestors[i];
@@ -108,6 +108,7 @@ struct group_state {
       if (!contains(a, n) && reads(n, buffer)) return true;
     return false;
   }
+  constexpr bool is_custom(int a) const { return list.nodes[groups[a].min_order].kind == node_kind::custom; }
   constexpr int template_node(int a) const {
     for (int m = groups[a].head; m >= 0; m = after(a, m))
       if (list.nodes[m].kind == node_kind::matmul) return m;

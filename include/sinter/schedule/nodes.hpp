@@ -6,7 +6,7 @@
 
 namespace sinter::detail {
 
-enum class node_kind : unsigned char { pointwise, reduction, matmul };
+enum class node_kind : unsigned char { pointwise, reduction, matmul, custom };
 
 struct scheduler_node {
   short root = -1;  ///< the graph node whose buffer this computes
@@ -65,6 +65,7 @@ struct node_list {
 template <class Graph>
 constexpr node_kind kind_of(const Graph& g, int id, bool unrolled) {
   if (g[id].what == op::matmul) return node_kind::matmul;
+  if (g[id].what == op::custom) return node_kind::custom;
   return is_reduction(g[id].what) && !unrolled ? node_kind::reduction : node_kind::pointwise;
 }
 
@@ -119,10 +120,12 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
   lowering<graph<Capacity>, number_table<2 * Capacity + 128>> l{&g, &list.buffers, &list.numbers};
   l.precise = o.precise_casts;
   const node& root = g[n.root];
-  if (n.kind == node_kind::matmul) {
+  if (n.kind == node_kind::matmul || n.kind == node_kind::custom) {
     const extents& shape = g.shape(n.root);
     n.space.numel = list.numbers.numel(shape);
-    for (int k = 0; k < 2; ++k) {
+    for (int k = 0; n.kind == node_kind::custom && k < root.num_operands(); ++k)
+      list.dependencies.push_back({root.operands[k], false, true});
+    for (int k = 0; n.kind == node_kind::matmul && k < 2; ++k) {
       int v = root.operands[k];
       while (is_view(g[v].what) && !list.buffers.is_loaded(v)) v = g[v].operands[0];
       if (list.buffers.is_loaded(v)) list.dependencies.push_back({static_cast<short>(v), false, true});

@@ -71,7 +71,7 @@ constexpr planned_kernel choose_kernel(const State& s, int a) {
   if (s.is_joint(a)) {
     k.kind = x.how == joint::mix_order ? kernel_kind::persistent_reduction : kernel_kind::combo;
   } else if (x.has_template) {
-    k.kind = s.o->matmul_template ? kernel_kind::matmul_template : kernel_kind::foreign;
+    k.kind = s.o->matmul_template && !s.is_custom(a) ? kernel_kind::matmul_template : kernel_kind::foreign;
   } else if (x.has_reduction) {
     k.walk = choose_orientation(s, a);
     const bool on_chip = k.walk == orientation::row && is_static(x.space.rnumel) && x.space.rnumel <= s.o->persistent_reduction_limit;

@@ -77,6 +77,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     if (n.set_apart) indexed.insert(id);
     if (n.what == op::gather) indexed.insert(n.operands[0]);
     if (n.what == op::scatter) indexed.insert(n.operands[0]);
+    for (int k = 0; n.what == op::custom && k < n.num_operands(); ++k) indexed.insert(n.operands[k]);
     if (overwrites(n.what)) written_over.push_back(static_cast<short>(id));
     if (n.what == op::assign) demanded.insert(n.operands[1]);
   }
@@ -125,7 +126,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     const node& n = g[id];
     const bool lazy_kind = is_pointwise(n.what) || n.what == op::concat || n.what == op::pad || n.what == op::gather ||
                            is_unrolled(g, id, o);
-    if (n.what == op::input || n.what == op::matmul || overwrites(n.what) ||
+    if (n.what == op::input || n.what == op::matmul || n.what == op::custom || overwrites(n.what) ||
         (is_reduction(n.what) && !is_unrolled(g, id, o))) {
       r.buffers.insert(id);
     } else if (lazy_kind || is_view(n.what) || n.what == op::iota) {

@@ -1,5 +1,6 @@
 // Reinplace: gives each scatter the memory it writes into. That of its target if nothing reads the target later: of a
-// computed value, or of an input to which the result is assigned at once. Otherwise a copy of the target.
+// computed value, or of an input to which the result is assigned at once. Otherwise a copy of the target. Scalars that a
+// custom op reads get memory, too.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -54,9 +55,9 @@ constexpr fixed_set<decltype(Graph::nodes)::capacity> nodes_made_of(const Graph&
 
 template <int Capacity>
 constexpr graph<Capacity> reinplace(const graph<Capacity>& g) {
-  bool scatters = false;
-  for (const node& n : g.nodes) scatters = scatters || n.what == op::scatter;
-  if (!scatters) return g;
+  bool needed = false;
+  for (const node& n : g.nodes) needed = needed || n.what == op::scatter || n.what == op::custom;
+  if (!needed) return g;
 
   graph<Capacity> out{};
   short renamed[Capacity]{};
@@ -77,6 +78,12 @@ constexpr graph<Capacity> reinplace(const graph<Capacity>& g) {
       renamed[id] = n.operands[1];
       continue;
     }
+    for (int k = 0; n.what == op::custom && k < n.num_operands(); ++k) {
+      const node& operand = g[g[id].operands[k]];
+      const bool by_value = operand.what == op::input && g.inputs[operand.attr].by_value;
+      if (by_value || operand.what == op::constant || operand.what == op::scalar)
+        n.operands[k] = stored(op::clone, n.operands[k], n.origin);
+    }
     if (n.what == op::scatter) {
       const int target = g[id].operands[0], back = assigned_back(g, id);
       const bool has_memory = back >= 0 ? fits_input(g, id, back) : is_temporary(out, n.operands[0]);
@@ -91,7 +98,7 @@ constexpr graph<Capacity> reinplace(const graph<Capacity>& g) {
     }
     renamed[id] = static_cast<short>(out.nodes.push_back(n));
   }
-  out.lists = g.lists, out.scalars = g.scalars, out.origins = g.origins, out.numbers = g.numbers;
+  out.lists = g.lists, out.scalars = g.scalars, out.origins = g.origins, out.numbers = g.numbers, out.customs = g.customs;
   for (input_info i : g.inputs) {
     i.node = renamed[i.node];
     out.inputs.push_back(i);
