@@ -1,6 +1,6 @@
 // Split reductions: into how many parts a long reduced space is cut, and the workspace that the parts' partial states
-// need; the same for the columns of a mix-order reduction. Constants of the extents alone, never of the machine, so that
-// a plan knows its workspace. How a part is reduced and who combines is the CUDA kernels' matter.
+// need; the same for the columns of a mix-order reduction. Constants of the extents alone, never of the machine, so
+// that a plan knows its workspace. How a part is reduced and who combines is the CUDA kernels' matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -77,8 +77,8 @@ constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_
   }
 }
 
-/// How a mix-order reduction shares its rows out: `blocks` blocks take `rows` each, and `group` neighbours combine their
-/// columns before the groups do, so that no block combines many.
+/// How a mix-order reduction shares its rows out: `blocks` blocks take `rows` each, and `group` neighbours combine
+/// their columns before the groups do, so that no block combines many.
 struct mix_order_share {
   std::int64_t rows = 1;
   int blocks = 1, group = 1;

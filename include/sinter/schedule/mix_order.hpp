@@ -157,12 +157,13 @@ constexpr refusal can_join_part(State& s, int whole, int p, int q, int x) {
   if (!is_row_part && !reduces_columns(s, p, x)) return refusal::mix_order_columns;
   if (other.ancestors.intersects(s.groups[q].members) || s.groups[q].ancestors.intersects(other.members))
     return refusal::mix_order_both_parts;
-  if (other.has_reduction && shared_by(s, p, x).bytes() < mix_order_elements(s, p)) return refusal::too_few_shared_bytes;
+  if (other.has_reduction && shared_by(s, p, x).bytes() < mix_order_elements(s, p))
+    return refusal::too_few_shared_bytes;
   return overwrite_each_other(s, q, x) ? refusal::overwrites_operand : refusal::none;
 }
 
-/// The part of a mix-order reduction that x joins, or -1 with the reason; the row part is asked first. Another mix-order
-/// reduction joins part by part.
+/// The part of a mix-order reduction that x joins, or -1 with the reason; the row part is asked first. Another
+/// mix-order reduction joins part by part.
 template <class State>
 constexpr int part_to_join(State& s, int whole, int x, refusal& reason) {
   const int row = s.part(whole, 0), column = s.part(whole, 1);

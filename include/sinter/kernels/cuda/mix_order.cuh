@@ -19,7 +19,8 @@ namespace sinter::cuda::detail {
 template <int Threads>
 struct walk_threads : row_threads<Threads> {
   static __device__ __forceinline__ void sync() {
-    asm volatile("bar.sync %0, %1;" ::"r"(row_threads<Threads>::row() + 1), "r"(row_threads<Threads>::count()) : "memory");
+    using row = row_threads<Threads>;
+    asm volatile("bar.sync %0, %1;" ::"r"(row::row() + 1), "r"(row::count()) : "memory");
   }
 };
 
@@ -174,7 +175,8 @@ __device__ __forceinline__ void finish_mix_order(body<S...>, std::index_sequence
   const int mine = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
   if (!comes_last(counters + group, end - begin)) return;
   for (std::int64_t c = mine; c < columns; c += threads)
-    (combine_group<reduction_of<S>::is, static_cast<int>(I), S, Column>(workspace, columns, share, group, begin, end, c),
+    (combine_group<reduction_of<S>::is, static_cast<int>(I), S, Column>(workspace, columns, share, group, begin, end,
+                                                                        c),
      ...);
   if (!comes_last(counters + share.groups(), share.groups())) return;
   using single = tiling<loop_var::x, loop_var::x, 1, 1, Index>;
@@ -251,8 +253,8 @@ __global__ void __launch_bounds__(MaxBlock, 1024 / MaxBlock)
   detail::finish_mix_order<int>(Column{}, numbers{}, args, workspace, share);
 }
 
-/// Any extents: a row at a time, walked in tiles once per phase; then, while the rows are in the cache, the columns of a
-/// few of them, tile after tile, with their states in the workspace in between.
+/// Any extents: a row at a time, walked in tiles once per phase; then, while the rows are in the cache, the columns of
+/// a few of them, tile after tile, with their states in the workspace in between.
 template <class Row, class Column, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::walk_block)
     mix_order_looped(const Args args, void* const workspace, const mix_order_share share) {

@@ -26,7 +26,7 @@ constexpr int power_of_two_below(int n) {
   return p;
 }
 
-/// Columns that one thread takes: half of its 64 registers, or three quarters of them where a row would not fit otherwise.
+/// Columns that one thread takes: half of its 64 registers, or three quarters where a row would not fit otherwise.
 constexpr int few_columns(int words) { return power_of_two_below(words <= 2 ? 16 : 32 / words); }
 constexpr int many_columns(int words) { return power_of_two_below(words == 0 ? 32 : 48 / words); }
 
@@ -89,10 +89,10 @@ Args exchanged(Args args) {
 }  // namespace detail
 
 /// Runs Row over args.numel rows of args.rnumel elements, and Column over the same elements with x and r exchanged:
-/// args.rnumel columns, each reduced over args.numel rows, in one pass. Neither part may read what the other one writes.
-/// `workspace`: mix_order_workspace_bytes<Column>(rows, columns) bytes, 16-byte aligned, of any content (null if 0); its
-/// counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors. StaticColumns
-/// (>= 0; it must be args.rnumel) saves the user the compilation of variants that cannot be needed.
+/// args.rnumel columns, each reduced over args.numel rows, in one pass. Neither part may read what the other writes.
+/// `workspace`: mix_order_workspace_bytes<Column>(rows, columns) bytes, 16-byte aligned, of any content (null if 0);
+/// its counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors.
+/// StaticColumns (>= 0; it must be args.rnumel) saves the user the compilation of variants that cannot be needed.
 template <class Row, class Column, long StaticColumns = -1, class Args>
 void mix_order(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Row>::has_reduction && body_facts<Column>::has_reduction,
@@ -104,8 +104,9 @@ void mix_order(const Args& args, void* workspace, cudaStream_t stream, const cha
   constexpr int items = few > width ? few / width : 1;
   if (args.numel <= 0 && args.rnumel <= 0) return;
   if (args.rnumel > 0) {
-    const auto counters = sinter::detail::mix_order_facts<Column>::counters(share_rows(args.numel));
-    detail::check(cudaMemsetAsync(workspace, 0, static_cast<std::size_t>(counters) * 4, stream), "cudaMemsetAsync", name);
+    const auto bytes = static_cast<std::size_t>(
+        4 * sinter::detail::mix_order_facts<Column>::counters(share_rows(args.numel)));
+    detail::check(cudaMemsetAsync(workspace, 0, bytes, stream), "cudaMemsetAsync", name);
   }
   if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
       detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&

@@ -1,5 +1,5 @@
-// The host kernel of a mix-order reduction: rows and columns of one space reduced in one walk over memory. Row is a body
-// over (x = row, r = column), Column a body over (x = column, r = row) whose reductions need one pass over the rows.
+// The host kernel of a mix-order reduction: rows and columns of one space reduced in one walk over memory. Row is a
+// body over (x = row, r = column), Column one over (x = column, r = row) whose reductions need one pass over the rows.
 // Rows are taken in groups that stay in the cache: first their row part, then their share of every column. Threads own
 // chunks of rows; the chunks' columns are combined in a fixed tree, so results do not depend on the number of threads.
 // SPDX-License-Identifier: BSL-1.0
