@@ -25,6 +25,9 @@ struct tiling {
   static constexpr loop_var vector = Vector, item = Item;
   static constexpr int width = Width, items = Items, size = Width * Items;
   using index = Index;
+  struct staging {};  // of loads that do not come from memory: a tiling of another class may have some
+  template <int I>
+  static constexpr bool stages = false;
 };
 
 /// Where a thread is. Positions past the end are moved to a valid one and not `ok`: loads need no branch, only stores
@@ -36,6 +39,7 @@ struct tile {
   bool fixed_ok = true;
   index at[Tiling::items];
   bool ok[Tiling::items];
+  typename Tiling::staging staging;
 
   __device__ __forceinline__ index x(int item) const { return Tiling::item == loop_var::x ? at[item] : fixed; }
   __device__ __forceinline__ index r(int item) const { return Tiling::item == loop_var::r ? at[item] : fixed; }
@@ -150,7 +154,11 @@ struct run_statement<load<Slot, T, At, Mask>> {
 #pragma unroll
     for (int u = 0; u < shape::items; ++u) {
       compute_t<T> raw[shape::width];
-      if constexpr (Mask < 0) {
+      if constexpr (Frame::tiling::template stages<I>) {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j)
+          out[u * shape::width + j] = widen<T>(t.staging.template value<I, T>(u, j));
+      } else if constexpr (Mask < 0) {
         memory::read(raw, base, t.x(u), t.r(u), args.sizes);
 #pragma unroll
         for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = raw[j];
@@ -433,6 +441,10 @@ __device__ __forceinline__ void evaluate_statements(body<S...>, std::index_seque
   (run_if<turn<Which, Frame, I> == 1, static_cast<int>(I), S>(f, t, args, row_writer), ...);
   (run_if<turn<Which, Frame, I> == 2, static_cast<int>(I), S>(f, t, args, row_writer), ...);
 }
+
+struct every_statement {
+  static constexpr bool select(int) { return true; }
+};
 
 /// Evaluates the statements that Which::select(s) names, in order. Row values are stored where `row_writer`.
 template <class Which, class Frame, class Args>

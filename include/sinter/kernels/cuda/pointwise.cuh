@@ -31,10 +31,6 @@ struct pointwise_shape {
   }();
 };
 
-struct every_statement {
-  static constexpr bool select(int) { return true; }
-};
-
 /// Threads neighbours' tiles from element `first` on.
 template <class Body, int Width, int Threads, class Index, class Args>
 __device__ __forceinline__ void pointwise_tiles(const Args& args, Index first) {

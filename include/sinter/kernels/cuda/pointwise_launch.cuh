@@ -1,5 +1,5 @@
 // Launches a pointwise body: 16-byte accesses where extents, strides and pointers allow it, element by element
-// otherwise, 64-bit indices past 2^31 elements.
+// otherwise, tiles through shared memory where operands are transposed, 64-bit indices past 2^31 elements.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/pointwise.cuh"
+#include "sinter/kernels/cuda/pointwise_transposed.cuh"
 
 namespace sinter::cuda {
 
@@ -18,6 +19,25 @@ void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const c
   constexpr std::int64_t tile = static_cast<std::int64_t>(shape::threads) * shape::items * Width;
   const auto grid = dim3(static_cast<unsigned>((args.numel + tile - 1) / tile));
   launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(shape::threads), stream, name, args);
+}
+
+/// Matrices with fewer rows or columns than this gain nothing from tiles.
+inline constexpr std::int64_t smallest_transposed = 16;
+
+/// Launches by tiles, if the body reads transposed operands and the matrix is worth it. False: it did not.
+template <int Width, class... S, class Args>
+bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  constexpr auto facts = transposed_facts<body<S...>>::facts;
+  if constexpr (facts.columns == 0) {
+    return false;
+  } else {
+    const std::int64_t columns = sinter::detail::resolve(facts.columns, args.sizes);
+    if (columns < smallest_transposed || columns % Width != 0 || args.numel / columns < smallest_transposed) return false;
+    const std::int64_t tiles = ((args.numel / columns + tile_rows - 1) / tile_rows) * ((columns + tile_columns - 1) / tile_columns);
+    launch(&sinter::cuda::pointwise_transposed<body<S...>, Width, int, Args>, dim3(static_cast<unsigned>(tiles)),
+           dim3(transposed_threads), stream, name, args);
+    return true;
+  }
 }
 
 }  // namespace detail
@@ -34,8 +54,11 @@ void pointwise(const Args& args, cudaStream_t stream, const char* name) {
     if (args.numel < narrow_limit) {
       if constexpr (width > 1) {
         if (detail::access_facts<Body>::template fits<width, loop_var::x>(args))
-          return detail::launch_pointwise<width, int>(Body{}, args, stream, name);
+          return detail::launch_transposed<width>(Body{}, args, stream, name)
+                     ? void()
+                     : detail::launch_pointwise<width, int>(Body{}, args, stream, name);
       }
+      if (detail::launch_transposed<1>(Body{}, args, stream, name)) return;
       return detail::launch_pointwise<1, int>(Body{}, args, stream, name);
     }
   }

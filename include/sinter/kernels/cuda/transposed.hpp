@@ -1,0 +1,76 @@
+// Which loads of a pointwise body walk across memory although the result is written along it: of a transpose beside what
+// is not. Seen as a matrix of `columns` elements a row, x goes along a row, and such a load moves by one from row to row.
+// The kernel that reads them in tiles is pointwise_transposed.cuh. No CUDA header is needed here.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/kernels/cuda/access.hpp"
+
+namespace sinter::cuda::detail {
+
+/// The row length (a body's number) in which an index expression walks across memory, and its distance from column to
+/// column; 0: it does not.
+struct crossing {
+  long columns = 0, step = 0;
+};
+template <class At>
+inline constexpr crossing crossing_of{};
+template <long Offset, class... Terms>
+inline constexpr crossing crossing_of<at<Offset, Terms...>> = [] {
+  crossing c{};
+  const auto column_digit = [&]<class Term>(Term) {
+    using t = term_facts<Term>;
+    if (t::variable == loop_var::x && t::div == 1 && t::mod != 0 && t::coef != 1) c = {t::mod, t::coef};
+  };
+  bool walks = false;
+  const auto row_digit = [&]<class Term>(Term) {
+    using t = term_facts<Term>;
+    walks = walks || (t::variable == loop_var::x && t::div == c.columns && t::coef == 1);
+  };
+  (column_digit(Terms{}), ...);
+  (row_digit(Terms{}), ...);
+  return walks ? c : crossing{};
+}();
+
+/// A tile: its columns of one load after another, each padded by a word so that both directions spread over the banks.
+inline constexpr int tile_rows = 64, tile_columns = 64;
+template <class T>
+inline constexpr int tile_pitch = tile_rows + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
+
+template <class S>
+struct crossing_load {
+  static constexpr crossing value{};
+  static constexpr int tile_bytes = 0;
+};
+template <int Slot, class T, class At>
+struct crossing_load<load<Slot, T, At, -1>> {
+  static constexpr crossing value = crossing_of<At>;
+  static constexpr int tile_bytes = tile_columns * tile_pitch<T> * static_cast<int>(sizeof(T));
+};
+
+/// The loads of a body that go through tiles in shared memory: those of one matrix shape, as many as fit.
+template <class Body>
+struct transposed_facts;
+template <class... S>
+struct transposed_facts<body<S...>> {
+  static constexpr int storage_limit = 40 * 1024;
+  struct table {
+    long columns = 0;                    // of the matrix, a body's number; 0: no load is transposed
+    int storage = 0;                     // bytes
+    int offset[sizeof...(S) + 1]{};      // of a load's tile, plus one; 0: it has none
+  };
+  static constexpr table facts = [] {
+    table t{};
+    const crossing all[] = {crossing_load<S>::value..., crossing{}};
+    const int bytes[] = {crossing_load<S>::tile_bytes..., 0};
+    for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) {
+      if (all[s].columns == 0 || (t.columns != 0 && all[s].columns != t.columns) || t.storage + bytes[s] > storage_limit) continue;
+      t.columns = all[s].columns;
+      t.offset[s] = t.storage + 1;
+      t.storage += bytes[s];
+    }
+    return t;
+  }();
+};
+
+}  // namespace sinter::cuda::detail
