@@ -47,6 +47,16 @@ constexpr auto ffn = [](auto x, auto gamma, auto beta, auto w_gate, auto b_gate,
 constexpr auto softmax = [](auto x) { return si::softmax(x, si::axis<-1>); };
 constexpr auto total = [](auto x) { return std::tuple(si::sum(x * x), si::sum(x, si::axis<0>)); };
 
+constexpr auto step = [](auto a, auto b, auto c, auto g, auto h, auto i) {
+  return si::foreach(std::tuple(a, b, c), std::tuple(g, h, i), [](auto p, auto d) { si::assign(p, p - 0.1f * d); });
+};
+constexpr auto apart = [](auto x, auto w, auto b) { return std::tuple(si::softmax(x), si::relu(w), si::sum(b)); };
+constexpr si::options combo = [] {
+  si::options o = si::standard;
+  o.combo_kernels = true;
+  return o;
+}();
+
 int main(int argc, char** argv) {
   if (argc > 1) chosen = argv[1];
   X x{zeros(rows * hidden), rows}, out{zeros(rows * hidden), rows};
@@ -59,6 +69,9 @@ int main(int argc, char** argv) {
   plan("softmax", si::fuse<X>(softmax), x, out);
   plan("softmax_eager", si::fuse<si::eager, X>(softmax), x, out);
   plan("sums", si::fuse<X>(total), x, scalar, columns);
+  plan("foreach", si::fuse<H, Up, B, H, Up, B>(step), gamma, up, bias, columns, Up{zeros(hidden * inner)}, B{zeros(inner)});
+  plan("combo", si::fuse<combo, X, Up, B>(apart), x, up, bias, out, Up{zeros(hidden * inner)}, scalar);
+  plan("combo_off", si::fuse<X, Up, B>(apart), x, up, bias, out, Up{zeros(hidden * inner)}, scalar);
   plan("ffn_eager", si::fuse<si::eager, X, H, H, Up, B, Up, B, Down>(ffn), x, gamma, gamma, up, bias, up, bias, down, out);
   plan("ffn_standard", si::fuse<X, H, H, Up, B, Up, B, Down>(ffn), x, gamma, gamma, up, bias, up, bias, down, out);
   plan("ffn_max_autotune", si::fuse<si::max_autotune, X, H, H, Up, B, Up, B, Down>(ffn), x, gamma, gamma, up, bias, up, bias, down, out);
