@@ -219,45 +219,47 @@ struct group_state {
       group x{};
       x.alive = true;
       x.how = how;
-      x.num_parts = 1;
-      x.first_part = static_cast<short>(a);
       whole = groups.push_back(x);
       groups[a].alive = false;
+      add_part(whole, a);
     }
-    groups[part(whole, groups[whole].num_parts - 1)].next_part = static_cast<short>(part(b, 0));
-    groups[whole].num_parts = static_cast<short>(groups[whole].num_parts + num_parts(b));
     groups[b].alive = false;
-    gather_parts(whole);
+    for (int p = part(b, 0), left = num_parts(b); left > 0; --left, p = groups[p].next_part) add_part(whole, p);
     return whole;
   }
   /// What a joint group is as a whole, after its parts have changed.
   constexpr void gather_parts(int whole) {
+    const int count = groups[whole].num_parts;
+    groups[whole].num_parts = 0;
+    for (int p = groups[whole].first_part, left = count; left > 0; --left, p = groups[p].next_part) add_part(whole, p);
+  }
+  /// Group p becomes the last part of a joint group.
+  constexpr void add_part(int whole, int p) {
     group& x = groups[whole];
-    short last = -1;
-    for (int i = 0, p = x.first_part; i < x.num_parts; ++i, p = groups[p].next_part) {
-      const group& y = groups[p];
-      if (i == 0) {
-        x.space = y.space, x.head = y.head, x.min_order = y.min_order, x.max_order = y.max_order;
-        x.has_reduction = x.has_template = false, x.size = 0;
-        x.members = {}, x.ancestors = {}, x.buffers = {}, x.accesses = {};
-      } else {
-        next[last] = y.head;
-      }
-      each_member(p, -1, [&](int m) { group_of[m] = static_cast<short>(whole); });
-      last = y.tail;
-      x.has_reduction = x.has_reduction || y.has_reduction;
-      x.has_template = x.has_template || y.has_template;
-      x.size = static_cast<short>(x.size + y.size);
-      x.members.insert(y.members);
-      x.buffers.insert(y.buffers);
-      x.accesses.insert(y.accesses);
-      x.ancestors.insert(y.ancestors);
-      x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
-      x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
+    const group& y = groups[p];
+    if (x.num_parts == 0) {
+      x.first_part = static_cast<short>(p);
+      x.space = y.space, x.head = y.head, x.min_order = y.min_order, x.max_order = y.max_order;
+      x.has_reduction = x.has_template = false, x.size = 0;
+      x.members = {}, x.ancestors = {}, x.buffers = {}, x.accesses = {};
+    } else {
+      groups[part(whole, x.num_parts - 1)].next_part = static_cast<short>(p);
+      next[x.tail] = y.head;
     }
-    next[last] = -1;
-    x.tail = last;
+    ++x.num_parts;
+    x.tail = y.tail;
+    next[x.tail] = -1;
+    each_member(p, -1, [&](int m) { group_of[m] = static_cast<short>(whole); });
+    x.has_reduction = x.has_reduction || y.has_reduction;
+    x.has_template = x.has_template || y.has_template;
+    x.size = static_cast<short>(x.size + y.size);
+    x.members.insert(y.members);
+    x.buffers.insert(y.buffers);
+    x.accesses.insert(y.accesses);
+    x.ancestors.insert(y.ancestors);
     for (int w = 0; w < x.members.num_words; ++w) x.ancestors.words[w] &= ~x.members.words[w];
+    x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
+    x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
   }
 };
 
