@@ -38,6 +38,8 @@ struct group_state {
   short group_of[Capacity]{};
   short next[Capacity]{};
   short num_users[Capacity]{};  ///< of each buffer: nodes that read it; being a result counts as one more
+  short newest_read[Capacity]{};  ///< of each buffer: a dependency plus one, and for each the one before
+  short older_read[max_dependencies<Capacity>]{};
 
   constexpr void init() {
     for (int i = 0; i < list.nodes.size(); ++i) {
@@ -56,7 +58,11 @@ struct group_state {
         const dependency& d = list.dependencies[n.first_dependency + k];
         groups[i].buffers.insert(d.buffer);
         groups[i].accesses.insert(d.same);
-        if (!d.write && d.buffer != last) ++num_users[d.buffer];  // reads of one buffer follow each other or count twice
+        if (!d.write && d.buffer != last) {  // reads of one buffer follow each other or count twice
+          ++num_users[d.buffer];
+          older_read[n.first_dependency + k] = newest_read[d.buffer];
+          newest_read[d.buffer] = static_cast<short>(n.first_dependency + k + 1);
+        }
         last = d.buffer;
       }
     }
@@ -69,6 +75,11 @@ struct group_state {
     for (int m = groups[a].head; m >= 0; m = after(a, m)) f(m);
     if (b >= 0)
       for (int m = groups[b].head; m >= 0; m = after(b, m)) f(m);
+  }
+  /// Calls f for the nodes that read a buffer, some perhaps twice.
+  template <class F>
+  constexpr void each_reader(int buffer, F f) const {
+    for (int k = newest_read[buffer] - 1; k >= 0; k = older_read[k] - 1) f(list.dependencies[k].node);
   }
   /// The member of a that follows m, or -1.
   constexpr int after(int a, int m) const { return m == groups[a].tail ? -1 : next[m]; }
@@ -104,9 +115,9 @@ struct group_state {
   /// Must the buffer live in memory: is it a result, or read by a node outside group a?
   constexpr bool needed_outside(int buffer, int a) const {
     if (is_output(buffer) || memory_of(*g, buffer) != buffer) return true;
-    for (int n = 0; n < list.nodes.size(); ++n)
-      if (!contains(a, n) && reads(n, buffer)) return true;
-    return false;
+    bool found = false;
+    each_reader(buffer, [&](int n) { found = found || !contains(a, n); });
+    return found;
   }
   constexpr bool is_custom(int a) const { return list.nodes[groups[a].min_order].kind == node_kind::custom; }
   constexpr int template_node(int a) const {
@@ -157,13 +168,17 @@ struct group_state {
     before.insert(groups[b].ancestors);
     fixed_set<Capacity> reached = both;
     fixed_set<max_groups> visited{};
+    int earliest = groups[a].min_order < groups[b].min_order ? groups[a].min_order : groups[b].min_order;  // of those reached
     for (bool changed = true; changed;) {
       changed = false;
       for (int c = 0; c < groups.size(); ++c) {
-        if (!groups[c].alive || c == a || c == b || visited.contains(c) || !groups[c].ancestors.intersects(reached)) continue;
-        if (before.intersects(groups[c].members)) return true;
+        const group& x = groups[c];
+        if (!x.alive || x.max_order < earliest || c == a || c == b || visited.contains(c)) continue;
+        if (!x.ancestors.intersects(reached)) continue;
+        if (before.intersects(x.members)) return true;
         visited.insert(c);
-        reached.insert(groups[c].members);
+        reached.insert(x.members);
+        if (x.min_order < earliest) earliest = x.min_order;
         changed = true;
       }
     }
@@ -173,13 +188,14 @@ struct group_state {
   constexpr fixed_vector<short, Capacity> execution_order() const {
     fixed_vector<short, Capacity> order{};
     fixed_set<Capacity> done{};
-    int alive = 0;
+    int alive = 0, first = 0;  // the first node that is not done
     for (const group& x : groups) alive += x.alive;
     while (order.size() < alive) {
       const int before = order.size();
-      for (int i = 0; i < list.nodes.size(); ++i) {
+      while (first < list.nodes.size() && done.contains(first)) ++first;
+      for (int i = first; i < list.nodes.size(); ++i) {
         const int a = group_of[i];
-        if (done.contains(i) || groups[a].min_order != i) continue;
+        if (groups[a].min_order != i || done.contains(i)) continue;
         bool ready = true;
         for (int w = 0; w < done.num_words; ++w) ready = ready && (groups[a].ancestors.words[w] & ~done.words[w]) == 0;
         if (!ready) continue;

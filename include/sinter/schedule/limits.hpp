@@ -58,15 +58,9 @@ constexpr int num_io_buffers(const State& s, int a, int b) {
   int n = 0;
   all.each([&](int buffer) {
     const int producer = s.list.node_of(buffer);
-    if (producer < 0 || !both.contains(producer) || s.is_output(buffer) || memory_of(*s.g, buffer) != buffer) {
-      ++n;
-      return;
-    }
-    for (int reader = 0; reader < s.list.nodes.size(); ++reader)
-      if (!both.contains(reader) && s.reads(reader, buffer)) {
-        ++n;
-        return;
-      }
+    bool in_memory = producer < 0 || !both.contains(producer) || s.is_output(buffer) || memory_of(*s.g, buffer) != buffer;
+    if (!in_memory) s.each_reader(buffer, [&](int reader) { in_memory = in_memory || !both.contains(reader); });
+    n += in_memory;
   });
   return n;
 }

@@ -38,17 +38,26 @@ struct fusion_verdict {
 /// The last verdict on each pair. When full it forgets the newest, and explain says so.
 template <int Capacity>
 struct last_verdicts : fixed_vector<fusion_verdict, 6 * Capacity + 32> {
+  using base = fixed_vector<fusion_verdict, 6 * Capacity + 32>;
   static constexpr bool wants_scores = false;
+  short newest[Capacity]{};         ///< the newest entry about each first node, plus one
+  short older[base::capacity]{};    ///< and the one before each entry
 
   constexpr void note(const log_entry& e) {
     if (e.event == log_event::invalidated) return;  // the next round asks again
     const fusion_verdict v{e.first, e.second, e.round, e.reason, e.shared_bytes, e.event == log_event::fused};
-    for (int i = 0; i < this->size(); ++i)
-      if (this->items[i].first == v.first && this->items[i].second == v.second) {
+    for (int i = newest[v.first] - 1; i >= 0; i = older[i] - 1)
+      if (this->items[i].second == v.second) {
         this->items[i] = v;
         return;
       }
-    this->push_back(v);
+    if (this->count == base::capacity) {
+      this->overflowed = true;
+      return;
+    }
+    const int at = this->push_back(v);
+    older[at] = newest[v.first];
+    newest[v.first] = static_cast<short>(at + 1);
   }
 };
 

@@ -24,6 +24,7 @@ struct dependency {
   bool write = false;
   bool star = false;  ///< the whole buffer, at indices that cannot be compared
   short own = -1, joined = -1;
+  short node = -1;         ///< whose it is
   short same = -1;         ///< the first dependency that touches the same elements in the same order
   std::int64_t bytes = 0;  ///< an element for each iteration, at most the whole buffer
 };
@@ -103,12 +104,16 @@ constexpr void classify(const graph<Capacity>& g, node_list<Capacity>& list, con
     const std::int64_t touched = numbers.hint(n.space.numel) * (list.uses_r(d) ? numbers.hint(n.space.rnumel) : 1);
     d.bytes = size * (d.star || whole < touched ? whole : touched);
     d.same = static_cast<short>(k);
+    d.node = static_cast<short>(list.node_of(n.root) < 0 ? list.nodes.size() : list.node_of(n.root));
     for (int i = n.first_dependency; i < k && d.same == k; ++i)
       if (list.dependencies[i].buffer == d.buffer && same_access(g, list, d, n, list.dependencies[i], n)) d.same = list.dependencies[i].same;
-    for (const scheduler_node& other : list.nodes)
-      for (int i = other.first_dependency; i < other.first_dependency + other.num_dependencies && d.same == k; ++i)
-        if (list.dependencies[i].buffer == d.buffer && other.root != n.root && same_access(g, list, d, n, list.dependencies[i], other))
-          d.same = list.dependencies[i].same;
+    for (int i = 0; i < n.first_dependency && d.same == k; ++i) {
+      const dependency& e = list.dependencies.items[i];
+      if (e.buffer != d.buffer || e.node == d.node) continue;
+      const scheduler_node& other = list.nodes[e.node];  // whose loops may have changed since
+      const bool is_current = other.first_dependency <= i && i < other.first_dependency + other.num_dependencies;
+      if (is_current && same_access(g, list, d, n, e, other)) d.same = e.same;
+    }
   }
 }
 
@@ -195,10 +200,12 @@ constexpr void emit_member(Lowering& l, const node_list<Capacity>& list, int m, 
     l.emit_root(n.root, l.walked_coordinates(written_shape(*l.g, n.root), list.accesses[n.walk], n.space), stored);
     if (over_elements) l.seen.count = 0;
     l.by_elements = false;
+  } else if (!over_elements) {
+    l.emit_root(n.root, l.root_coordinates(n.root, false), stored);
   } else {
     const Lowering before = l;
-    l.emit_root(n.root, l.root_coordinates(n.root, over_elements), stored);
-    if (over_elements && l.blocked >= 0) {  // a reshape's digits straddle rows, its accesses do not
+    l.emit_root(n.root, l.root_coordinates(n.root, true), stored);
+    if (l.blocked >= 0) {  // a reshape's digits straddle rows, its accesses do not
       l = before;
       l.seen.count = 0;
       l.by_elements = true;

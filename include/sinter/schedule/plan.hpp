@@ -90,20 +90,21 @@ constexpr planned_kernel choose_part(const plan<Capacity>& p, int index, int i) 
 template <int Capacity>
 constexpr void plan_memory(plan<Capacity>& p) {
   const auto& s = p.fusion.state;
-  const auto kernel_of = [&](int node) {
-    for (int k = 0; k < p.kernels.size(); ++k)
-      if (p.kernels[k].group == s.group_of[node]) return k;
-    return -1;
-  };
   fixed_set<Capacity> given{};  // memory of the caller's
   for (int id : s.g->outputs) given.insert(memory_of(*s.g, id));
+  fixed_set<Capacity> touched[Capacity]{};  // by each kernel: buffers, whichever version of them
+  short kernel_of[group_state<Capacity>::max_groups]{};
+  for (int k = 0; k < p.kernels.size(); ++k) {
+    kernel_of[p.kernels[k].group] = static_cast<short>(k);
+    s.groups[p.kernels[k].group].buffers.each([&](int buffer) { touched[k].insert(memory_of(*s.g, buffer)); });
+  }
   for (int n = 0; n < s.list.nodes.size(); ++n) {
     const int buffer = s.list.nodes[n].root;
-    if (given.contains(buffer) || memory_of(*s.g, buffer) != buffer || !s.needed_outside(buffer, s.group_of[n])) continue;
-    planned_buffer b{static_cast<short>(buffer), static_cast<short>(kernel_of(n)), static_cast<short>(kernel_of(n))};
-    for (int user = 0; user < s.list.nodes.size(); ++user)
-      if (s.touches_memory(user, buffer) && kernel_of(user) > b.last) b.last = static_cast<short>(kernel_of(user));
-    p.buffers.push_back(b);
+    if (given.contains(buffer) || memory_of(*s.g, buffer) != buffer) continue;
+    planned_buffer b{static_cast<short>(buffer), kernel_of[s.group_of[n]], kernel_of[s.group_of[n]]};
+    for (int k = b.first + 1; k < p.kernels.size(); ++k)
+      if (touched[k].contains(buffer)) b.last = static_cast<short>(k);
+    if (b.last > b.first) p.buffers.push_back(b);
   }
 }
 

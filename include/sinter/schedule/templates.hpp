@@ -19,10 +19,10 @@ constexpr prologue_uses uses_of_prologue(const State& s, int a, int b) {
   s.each_member(a, -1, [&](int m) {
     const int buffer = s.list.nodes[m].root;
     bool outside = s.is_output(buffer), in_template = false;
-    for (int other = 0; other < s.list.nodes.size(); ++other) {
-      if (s.contains(a, other) || !s.reads(other, buffer)) continue;
-      (s.contains(b, other) && s.list.nodes[other].kind == node_kind::matmul ? in_template : outside) = true;
-    }
+    s.each_reader(buffer, [&](int reader) {
+      if (s.contains(a, reader)) return;
+      (s.contains(b, reader) && s.list.nodes[reader].kind == node_kind::matmul ? in_template : outside) = true;
+    });
     if (in_template) u.result = m, ++u.num_results;
     bool& shared = in_template ? u.result_is_shared : u.inner_is_shared;
     shared = shared || outside;

@@ -90,10 +90,13 @@ constexpr refusal reads_match(State& s, int a, int b, const loop_space& space) {
 /// Does b need the result of another group that needs a's?
 template <class State>
 constexpr refusal nothing_between(const State& s, int a, int b) {
-  for (int c = 0; c < s.groups.size(); ++c)
-    if (s.groups[c].alive && c != a && c != b && s.groups[b].ancestors.intersects(s.groups[c].members) &&
-        s.groups[c].ancestors.intersects(s.groups[a].members))
-      return refusal::intermediate_nodes;
+  const auto& first = s.groups[a];
+  const auto& second = s.groups[b];
+  for (int c = 0; c < s.groups.size(); ++c) {
+    const auto& x = s.groups[c];
+    if (!x.alive || x.max_order < first.min_order || x.min_order > second.max_order || c == a || c == b) continue;
+    if (second.ancestors.intersects(x.members) && x.ancestors.intersects(first.members)) return refusal::intermediate_nodes;
+  }
   return refusal::none;
 }
 
