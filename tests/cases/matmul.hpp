@@ -93,4 +93,32 @@ TEST_CASE("matmul: linear") {
   check<f<6, 8>, f<5, 8>, f<5>>([](auto x, auto w, auto b) { return si::relu(si::linear(x, w, b)); });
 }
 
+TEST_CASE("matmul: products that are a part of a larger array") {
+  using A = si::tensor<float, 6, 5>;
+  using B = si::tensor<float, 5, 7>;
+  using C = si::tensor<float, 6, 7>;
+  check<A, B, C>([](auto a, auto b, auto c) { return si::concat<0>(si::matmul(a, b), si::sin(c)); });
+  check<A, B, C>([](auto a, auto b, auto c) { return si::concat<1>(c, si::cos(c), si::matmul(a, b)); });
+  check<A, B, C>([](auto a, auto b, auto c) { return std::tuple(si::concat<1>(si::matmul(a, b), c, c * 2), si::sum(c)); });
+  check<A, B, C>([](auto a, auto b, auto c) { return si::concat<1>(c, si::matmul(a, b), c); });
+  check<A, B, C>([](auto a, auto b, auto c) { auto y = si::concat<0>(si::matmul(a, b), si::matmul(a * 2, b)); return std::tuple(y, y + 1, si::sum(y, si::axis<0>), si::concat<0>(y, c)); });
+  check<A, B>([](auto a, auto b) { auto m = si::matmul(a, b); return std::tuple(m, si::concat<0>(m, m), si::concat<1>(si::matmul(a + 1, b), m)); });
+  check<si::tensor<float, 2, 3, 4>, si::tensor<float, 2, 4, 5>>([](auto a, auto b) { auto m = si::matmul(a, b); auto n = si::matmul(a * 2, b); return std::tuple(si::concat<2>(m, n), si::concat<1>(si::matmul(a, b * 3), si::exp(m)), si::concat<0>(si::matmul(a + 1, b), n)); });
+  check<si::tensor<float, si::dyn, 4>, si::tensor<float, 4, 5>, si::tensor<float, si::dyn, 5>>([](auto a, auto b, auto c) { return std::tuple(si::concat<0>(c, si::matmul(a, b)), si::concat<1>(si::matmul(a, b) + 1, si::matmul(a * 2, b))); }, {{3, 3}, {}});
+  check<si::tensor<float, 6, 0>, si::tensor<float, 0, 7>, C>([](auto a, auto b, auto c) { return si::concat<1>(si::matmul(a, b), c); });
+  check<si::tensor<float, 0, 5>, B, C>([](auto a, auto b, auto c) { return si::concat<0>(si::matmul(a, b), c); });
+  check<si::tensor<si::bf16, 6, 5>, si::tensor<si::bf16, 5, 7>, C>([](auto a, auto b, auto c) { return si::concat<0>(si::matmul(a, b), c); });
+}
+
+TEST_CASE("matmul: products stored into an input") {
+  using A = si::tensor<float, 6, 5>;
+  using B = si::tensor<float, 5, 7>;
+  check<si::tensor<float, 6, 20>, A, B>([](auto w, auto a, auto b) { return std::tuple(si::assign(si::slice<1, 3, 10>(w), si::matmul(a, b)), w + 1); });
+  check<si::tensor<float, 7, 6>, A, B>([](auto w, auto a, auto b) { return si::assign(si::transpose(w), si::matmul(a, b)); });
+  check<si::tensor<float, 12, 14>, A, B>([](auto w, auto a, auto b) { return si::assign(si::slice<0, 1, si::end, 2>(si::slice<1, 0, 7>(w)), si::matmul(a, b)); });
+  check<si::tensor<float, 3, 16, 8>, si::tensor<float, 3, 4, 8>, si::tensor<float, 8, 8>>([](auto cache, auto x, auto w) { return std::tuple(si::assign(si::slice<1, 5, 9>(cache), si::matmul(x, w)), si::sum(cache, si::axis<1>)); });
+  check<si::tensor<float, 6, 6>, si::tensor<float, 6, 6>>([](auto w, auto x) { si::assign(si::slice<0, 0, 3>(w), si::slice<0, 3>(si::matmul(x, w))); return si::assign(w, si::matmul(w, x)); });
+  check<si::strided_tensor<float, 6, 7>, A, B>([](auto w, auto a, auto b) { return si::assign(w, si::matmul(a, b)); });
+}
+
 }  // namespace

@@ -134,6 +134,39 @@ TEST_CASE("foreign matmul: shapes that tempt to split k, deep and with few tiles
   }
 }
 
+TEST_CASE("foreign matmul: into a part of a larger array") {
+  for (const std::int64_t k : {40, 0}) {
+    const matmul_extents e{3, 33, 24, k};
+    const std::int64_t row = 50, batch = 40 * row, first = 7 * row + 20;
+    const auto a = random_values<float>(offset(e.batch * e.m * e.k), 1), b = random_values<float>(offset(e.batch * e.k * e.n), 2);
+    const std::vector<float> before(offset(e.batch * batch), 5.0f);
+    const buffer<float> a_device(a), b_device(b);
+    const buffer<float> out(before);
+    foreign_matmul m{};
+    m.extents = e;
+    m.type = dtype::f32;
+    m.a = a_device.data(), m.b = b_device.data(), m.out = out.data() + first;
+    m.a_row = e.k, m.a_col = 1, m.a_batch = e.m * e.k;
+    m.b_row = e.n, m.b_col = 1, m.b_batch = e.k * e.n;
+    m.out_row = row, m.out_batch = batch;
+    sinter::cuda::matmul(m, nullptr, "foreign_test");
+    checked(cudaDeviceSynchronize());
+    const std::vector<float> after = out.download();
+    int wrong = 0;
+    for (std::int64_t at = 0; at < e.batch * batch; ++at) {
+      const std::int64_t g = at / batch, i = (at % batch - first) / row, j = (at % batch - first) % row;
+      double expected = 5;
+      if (at % batch >= first && i < e.m && j < e.n) {
+        expected = 0;
+        for (std::int64_t l = 0; l < k; ++l)
+          expected += to_double(a[offset((g * e.m + i) * k + l)]) * to_double(b[offset((g * k + l) * e.n + j)]);
+      }
+      wrong += !(std::fabs(to_double(after[offset(at)]) - expected) < 1e-3);
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("foreign matmul: batches, many and none") {
   check<float>({0, 8, 8, 8}, {}, "none");
   check<sinter::f16>({1, 0, 8, 8}, {}, "none");

@@ -13,6 +13,7 @@
 
 #include "plan_interpreter.hpp"
 #include "random_graph.hpp"
+#include "sinter/schedule/concat_parts.hpp"
 #include "sinter/schedule/reinplace.hpp"
 
 namespace {
@@ -57,7 +58,7 @@ struct scheduled {
     std::unique_ptr<si::graph<Capacity>> rewritten(
         new auto(si::rewrite(si::resize<Capacity>(static_cast<const si::graph<si::max_nodes>&>(t)))));
     if (si::detail::merge_online_softmax(*rewritten, o)) rewritten.reset(new auto(si::rewrite(*rewritten)));
-    g.reset(new auto(si::detail::reinplace(*rewritten)));
+    g.reset(new auto(si::detail::reinplace(si::detail::write_concats_in_parts(*rewritten, o))));
     if (!si::detail::verify(*g)) throw std::logic_error("the rewritten graph fails its verification");
     const std::unique_ptr<const si::detail::realization<Capacity>> realized(new auto(si::detail::realize(*g, o)));
     const std::unique_ptr<const si::detail::node_list<Capacity>> nodes(new auto(si::detail::make_nodes(*g, *realized, o)));

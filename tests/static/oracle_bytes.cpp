@@ -37,6 +37,15 @@ SINTER_ROW(NB11, 3, 600, si::fuse<M>([](auto x) {
 SINTER_ROW(NB13, 1, 40, si::fuse<V, V>([](auto a, auto b) { return si::concat<0>(si::sin(a), si::sin(b)); }));
 SINTER_ROW(NB14, 1, 40, si::fuse<V, V>([](auto a, auto b) { return si::concat<0>(a, b); }));
 SINTER_ROW(NB16, 1, 30, si::fuse<V>([](auto a) { return si::concat<0>(si::cos(a), si::sin(a)); }));
+SINTER_ROW(NB17, 2, 400, si::fuse<M, M>([](auto a, auto b) { return si::concat<0>(si::matmul(a, a), si::sin(b)); }));
+SINTER_ROW(NB17_columns, 2, 400,
+           si::fuse<M, M>([](auto a, auto b) { return si::concat<1>(si::sin(b), si::matmul(a, a)); }));
+SINTER_ROW(NB17_template, 2, 400, si::fuse<si::max_autotune, M, M>([](auto a, auto b) {
+             return si::concat<0>(si::matmul(a, a), si::sin(b));
+           }));
+SINTER_ROW(NB17_products, 2, 400, si::fuse<M, M>([](auto a, auto b) {
+             return si::concat<0>(si::matmul(a, a), si::matmul(b, b));
+           }));
 SINTER_ROW(NB19, 1, 1000, si::fuse<M, M, M, M, M>([](auto a, auto b, auto c, auto d, auto e) {
              return si::concat<0>(a + 1.f, b + 2.f, c + 3.f, d + 4.f, e + 5.f) + 10.f;
            }));

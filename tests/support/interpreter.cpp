@@ -298,6 +298,7 @@ class evaluation {
     switch (n.what) {
       case op::constant:
       case op::scalar: return literal(p_.scalars[n.attr], n.type, value(p_.scalars[n.attr].size));
+      case op::empty: return {};
       case op::iota: return put(at[n.attr]);
       case op::cast: return rounded(n.type, converted(operand(n, 0).type, n.type, read(0, at)));
       case op::widen: return converted(operand(n, 0).type, n.type, read(0, at));

@@ -13,6 +13,7 @@
   X(constant, 0, source)         \
   X(scalar, 0, source)           \
   X(iota, 0, source)             \
+  X(empty, 0, source)            \
   X(cast, 1, pointwise)          \
   X(widen, 1, pointwise)         \
   X(permute, 1, view)            \

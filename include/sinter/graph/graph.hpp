@@ -20,6 +20,7 @@ namespace sinter {
 ///   constant   attr = position in graph::scalars (a value the rewriter may fold)
 ///   scalar     attr = position in graph::scalars (a run-time argument: never folded, never compared)
 ///   iota       attr = axis
+///   empty      memory without elements yet, written by assigns
 ///   permute    list: result dimension i is operand dimension list[i]
 ///   reshape    (row-major order of elements is kept)
 ///   broadcast  right-aligned, size-1 dimensions repeat

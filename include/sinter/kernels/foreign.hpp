@@ -16,9 +16,10 @@ struct foreign_matmul {
   dtype type{};
   const void* a = nullptr;
   const void* b = nullptr;
-  void* out = nullptr;  ///< row-major, batches one after another
+  void* out = nullptr;  ///< row-major
   std::int64_t a_row = 0, a_col = 0, a_batch = 0;
   std::int64_t b_row = 0, b_col = 0, b_batch = 0;
+  std::int64_t out_row = 0, out_batch = 0;  ///< 0: rows and batches follow each other without gaps
 };
 
 namespace detail {

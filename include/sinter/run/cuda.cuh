@@ -55,6 +55,8 @@ void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) 
   constexpr operand_layout left = layout_of(kernel::value, 0, kernel::value.rows);
   constexpr operand_layout right = layout_of(kernel::value, 1, kernel::value.columns);
   constexpr instruction product = kernel::value.code[kernel::value.sections[2].first + 1];
+  constexpr product_layout stored = layout_of_product(kernel::value.accesses[product.access], kernel::value.rows, kernel::value.columns);
+  constexpr number_source written[] = {plan::source(stored.offset), plan::source(stored.row), plan::source(stored.batch)};
   constexpr const auto& pointers = plan::template kernel<Index>::pointers;
   constexpr number_source strides[] = {plan::source(left.offset), plan::source(left.outer),  plan::source(left.inner),
                                        plan::source(left.batch),  plan::source(right.offset), plan::source(right.outer),
@@ -65,7 +67,8 @@ void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) 
   foreign_matmul m{};
   m.extents = c.template matmul_shape<Index>();
   m.type = product.type;
-  m.a = data(left.slot, strides[0]), m.b = data(right.slot, strides[4]), m.out = data(product.buffer, {});
+  m.a = data(left.slot, strides[0]), m.b = data(right.slot, strides[4]), m.out = data(product.buffer, written[0]);
+  m.out_row = c.value(written[1]), m.out_batch = c.value(written[2]);
   m.a_row = c.value(strides[1]), m.a_col = c.value(strides[2]), m.a_batch = c.value(strides[3]);
   m.b_row = c.value(strides[6]), m.b_col = c.value(strides[5]), m.b_batch = c.value(strides[7]);
   cuda::matmul(m, stream, name);
@@ -75,7 +78,8 @@ void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) 
 template <class Kernel>
 constexpr bool is_foreign() {
   constexpr const auto& k = Kernel::value;
-  return Kernel::planned.kind == kernel_kind::foreign && stores_plainly(k) && layout_of(k, 0, k.rows).is_blas(k.rows, k.inner) &&
+  return Kernel::planned.kind == kernel_kind::foreign && stores_plainly(k) &&
+         layout_of_product(k.accesses[k.code[k.sections[2].first + 1].access], k.rows, k.columns).ok && layout_of(k, 0, k.rows).is_blas(k.rows, k.inner) &&
          layout_of(k, 1, k.columns).is_blas(k.columns, k.inner) && is_floating(k.code[k.sections[2].first + 1].type);
 }
 

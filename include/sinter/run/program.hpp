@@ -15,6 +15,7 @@
 #include "sinter/graph/verify.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/schedule/label.hpp"
+#include "sinter/schedule/concat_parts.hpp"
 #include "sinter/schedule/lower_group.hpp"
 #include "sinter/schedule/online_softmax.hpp"
 #include "sinter/schedule/reinplace.hpp"
@@ -178,7 +179,8 @@ struct program {
   static constexpr auto source = resize<traced.capacity>(static_cast<const graph<max_nodes>&>(trace_run::run()));
   static constexpr auto g = [] {
     auto rewritten = rewrite(source);
-    return reinplace(merge_online_softmax(rewritten, chosen) ? rewrite(rewritten) : rewritten);
+    if (merge_online_softmax(rewritten, chosen)) rewritten = rewrite(rewritten);
+    return reinplace(write_concats_in_parts(rewritten, chosen));
   }();
   static_assert(verify(g), "sinter: the graph failed its own verification; please report this function");
   static constexpr int num_inputs = sizeof...(T);

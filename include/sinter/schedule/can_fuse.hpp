@@ -7,18 +7,36 @@
 #include "sinter/schedule/foreach.hpp"
 #include "sinter/schedule/limits.hpp"
 #include "sinter/schedule/mix_order.hpp"
+#include "sinter/schedule/product_layout.hpp"
 #include "sinter/schedule/templates.hpp"
 #include "sinter/schedule/tiling.hpp"
 #include "sinter/schedule/vertical.hpp"
 
 namespace sinter::detail {
 
+/// Does b nothing but store a's product, by rows? Then a foreign matmul writes there itself.
+template <class State>
+constexpr bool stores_product(const State& s, int a, int b) {
+  if (s.groups[a].size != 1 || s.groups[b].size != 1 || s.groups[b].has_template) return false;
+  const scheduler_node& matmul = s.list.nodes[s.groups[a].head];
+  const scheduler_node& store = s.list.nodes[s.groups[b].head];
+  const node& root = (*s.g)[store.root];
+  if (root.what != op::assign || root.operands[1] != matmul.root || s.needed_outside(matmul.root, a, b)) return false;
+  const extents& shape = s.g->shape(matmul.root);
+  for (int k = 0; k < store.num_dependencies; ++k) {
+    const dependency& d = s.list.dependencies[store.first_dependency + k];
+    if (d.write && !layout_of_product(s.list.accesses[d.own], shape[shape.rank - 2], shape[shape.rank - 1]).ok) return false;
+  }
+  return true;
+}
+
 /// What takes no part in fusing: user-level calls of eager, foreign kernels.
 template <class State>
 constexpr refusal special_nodes(const State& s, int a, int b) {
   if (s.o->one_kernel_per_op && !s.same_call(a, b)) return refusal::different_ops;
   if (s.is_custom(a) || s.is_custom(b)) return refusal::custom_op;
-  if (s.groups[a].has_template && !s.o->matmul_template) return refusal::producer_is_foreign;
+  if (s.groups[a].has_template && !s.o->matmul_template)
+    return stores_product(s, a, b) ? refusal::none : refusal::producer_is_foreign;
   if (s.groups[b].has_template && !s.o->matmul_template) return refusal::consumer_is_foreign;
   return refusal::none;
 }

@@ -112,11 +112,11 @@ struct group_state {
       if (memory_of(*g, list.dependencies[n.first_dependency + k].buffer) == memory) return true;
     return false;
   }
-  /// Must the buffer live in memory: is it a result, or read by a node outside group a?
-  constexpr bool needed_outside(int buffer, int a) const {
+  /// Must the buffer live in memory: is it a result, or read by a node outside group a (and b, if there is one)?
+  constexpr bool needed_outside(int buffer, int a, int b = -1) const {
     if (is_output(buffer) || memory_of(*g, buffer) != buffer) return true;
     bool found = false;
-    each_reader(buffer, [&](int n) { found = found || !contains(a, n); });
+    each_reader(buffer, [&](int n) { found = found || (!contains(a, n) && (b < 0 || !contains(b, n))); });
     return found;
   }
   constexpr bool is_custom(int a) const { return list.nodes[groups[a].min_order].kind == node_kind::custom; }

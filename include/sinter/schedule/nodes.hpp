@@ -223,7 +223,7 @@ constexpr int describe_all(const graph<Capacity>& g, node_list<Capacity>& list, 
   list.numbers.definitions.count = 0;
   for (const auto& d : g.numbers.definitions) list.numbers.definitions.push_back(d);
   for (int id = 0; id < g.size(); ++id) {
-    if (!list.buffers.realized(id) || g[id].what == op::input) continue;
+    if (!list.buffers.realized(id) || g[id].what == op::input || g[id].what == op::empty) continue;
     scheduler_node n{};
     n.root = static_cast<short>(id);
     n.kind = kind_of(g, id, list.buffers.unrolled.contains(id));

@@ -201,7 +201,7 @@ constexpr kernel_traffic traffic(const plan<Capacity>& p, int index, Value value
         const int producer = s.list.node_of(d.buffer);
         if (d.write ? !s.needed_outside(d.buffer, a) : producer >= 0 && s.contains(a, producer)) continue;
         counted.insert(d.buffer);
-        std::int64_t elements = numel_of(s.g->shape(d.buffer));
+        std::int64_t elements = numel_of(d.write ? written_shape(*s.g, d.buffer) : s.g->shape(d.buffer));
         if (!fused && d.own >= 0) {  // one loop: what it touches, for each distinct access
           std::int64_t touched = 0;
           for (int j = 0; j < n.num_dependencies; ++j) {

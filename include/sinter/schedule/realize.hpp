@@ -126,7 +126,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     const node& n = g[id];
     const bool lazy_kind = is_pointwise(n.what) || n.what == op::concat || n.what == op::pad || n.what == op::gather ||
                            is_unrolled(g, id, o);
-    if (n.what == op::input || n.what == op::matmul || n.what == op::custom || overwrites(n.what) ||
+    if (n.what == op::input || n.what == op::empty || n.what == op::matmul || n.what == op::custom || overwrites(n.what) ||
         (is_reduction(n.what) && !is_unrolled(g, id, o))) {
       r.buffers.insert(id);
     } else if (lazy_kind || is_view(n.what) || n.what == op::iota) {

@@ -97,7 +97,8 @@ struct blas_problem {
     const foreign_matmul& b = y.call;
     return x.device == y.device && x.alignment == y.alignment && a.type == b.type && a.extents.batch == b.extents.batch &&
            a.extents.m == b.extents.m && a.extents.n == b.extents.n && a.extents.k == b.extents.k && a.a_row == b.a_row &&
-           a.a_col == b.a_col && a.a_batch == b.a_batch && a.b_row == b.b_row && a.b_col == b.b_col && a.b_batch == b.b_batch;
+           a.a_col == b.a_col && a.a_batch == b.a_batch && a.b_row == b.b_row && a.b_col == b.b_col && a.b_batch == b.b_batch &&
+           a.out_row == b.out_row && a.out_batch == b.out_batch;
   }
 };
 
@@ -152,9 +153,16 @@ inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* nam
   using namespace detail;
   const matmul_extents& e = m.extents;
   if (e.batch <= 0 || e.m <= 0 || e.n <= 0) return;
+  const std::int64_t out_row = m.out_row > 0 ? m.out_row : e.n, out_batch = m.out_batch > 0 ? m.out_batch : e.m * out_row;
   if (e.k <= 0) {
-    const std::size_t bytes = static_cast<std::size_t>(e.batch * e.m * e.n * item_size(m.type));
-    return check(cudaMemsetAsync(m.out, 0, bytes, stream), "cudaMemsetAsync", name);
+    const auto bytes = [&](std::int64_t elements) { return static_cast<std::size_t>(elements * item_size(m.type)); };
+    if (out_row == e.n && out_batch == e.m * e.n)
+      return check(cudaMemsetAsync(m.out, 0, bytes(e.batch * out_batch), stream), "cudaMemsetAsync", name);
+    for (std::int64_t i = 0; i < e.batch; ++i)
+      check(cudaMemset2DAsync(static_cast<char*>(m.out) + bytes(i * out_batch), bytes(out_row), 0, bytes(e.n),
+                              static_cast<std::size_t>(e.m), stream),
+            "cudaMemset2DAsync", name);
+    return;
   }
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice", name);
@@ -162,7 +170,7 @@ inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* nam
   const cudaDataType_t type = blas_type(m.type);
   const blas_matrix a(type, e.m, e.k, m.a_row, m.a_col, m.a_batch, e.batch, name);
   const blas_matrix b(type, e.k, e.n, m.b_row, m.b_col, m.b_batch, e.batch, name);
-  const blas_matrix out(type, e.m, e.n, e.n, 1, e.m * e.n, e.batch, name);
+  const blas_matrix out(type, e.m, e.n, out_row, 1, out_batch, e.batch, name);
   const blas_operation operation(m.type, a.transposed, b.transposed, name);
   std::uint32_t alignment = alignment_of(m.out);
   for (const void* p : {m.a, m.b}) alignment = alignment_of(p) < alignment ? alignment_of(p) : alignment;

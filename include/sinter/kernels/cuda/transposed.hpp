@@ -18,12 +18,12 @@ inline constexpr crossing crossing_of{};
 template <long Offset, class... Terms>
 inline constexpr crossing crossing_of<at<Offset, Terms...>> = [] {
   crossing c{};
-  const auto column_digit = [&]<class Term>(Term) {
+  [[maybe_unused]] const auto column_digit = [&]<class Term>(Term) {
     using t = term_facts<Term>;
     if (t::variable == loop_var::x && t::div == 1 && t::mod != 0 && t::coef != 1) c = {t::mod, t::coef};
   };
   bool walks = false;
-  const auto row_digit = [&]<class Term>(Term) {
+  [[maybe_unused]] const auto row_digit = [&]<class Term>(Term) {
     using t = term_facts<Term>;
     walks = walks || (t::variable == loop_var::x && t::div == c.columns && t::coef == 1);
   };
