@@ -51,7 +51,7 @@ TEST_CASE("mix-order: both axes, static shapes") {
   check_mix<1, si::tensor<double, 31, 64>>([](auto x) { return std::tuple(si::mean(x, si::axis<0>), si::mean(x, si::axis<1>)); });
   check_mix<1, F32<40, 9>>([](auto x) { return std::tuple(si::prod(x, si::axis<1>), si::prod(x, si::axis<0>)); }, {{}, {{-1.1, 1.1}}});
   check_mix<1, si::tensor<std::int32_t, 21, 50>>(sums);
-  check_mix<1, F32<0, 5>>(sums);
+  checks::check_only<any_size, F32<0, 5>>(sums);  // sums of nothing are constants
 }
 
 TEST_CASE("mix-order: run-time extents") {
