@@ -122,7 +122,7 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, int kept, bool ca
       return shape;
     }
   }
-  return {false, looped_block(can_split), 1, few < 4 && width == 1 ? 4 : few};
+  return {false, looped_block(can_split), 1, can_split ? (few < 4 && width == 1 ? 4 : few) : 4};
 }
 
 /// The persistent kernel for rows of run-time length: this many elements at most.
