@@ -35,7 +35,7 @@ constexpr int last_verdict(const fusion_result<Capacity>& r, int a, int b) {
 
 /// A pair that may be fused. In Inductor prologues whose template also has an epilogue wait for everything else.
 struct candidate {
-  short a = -1, b = -1;
+  short a = 0, b = 0;
   short priority = 0;
   bool reordered = false, set_aside = false;
   fusion_score key{};

@@ -22,7 +22,7 @@ struct basic_group {
   short size = 1;
   short head = -1, tail = -1;  ///< members in order of execution, linked by group_state::next; a part's end at its tail
   short min_order = 0, max_order = 0;
-  fixed_set<Capacity> members{}, ancestors{};
+  fixed_set<Capacity> members{}, ancestors{}, descendants{};
   fixed_set<Capacity> buffers{};            ///< all that its members read or write
   fixed_set<max_dependencies<Capacity>> accesses{};  ///< and where: dependency::same of each
 };
@@ -67,6 +67,7 @@ struct group_state {
       }
     }
     for (int id : g->outputs) ++num_users[id];
+    for (int i = 0; i < list.nodes.size(); ++i) list.ancestors[i].each([&](int before) { groups[before].descendants.insert(i); });
   }
 
   /// Calls f(node) for the members of a, then of b (-1: none).
@@ -160,52 +161,50 @@ struct group_state {
     const int x = d1 < 0 ? -d1 : d1, y = d2 < 0 ? -d2 : d2;
     return x > y ? x : y;
   }
-  /// Does a path lead from the union of a and b through another group back into it?
+  /// Does a path lead from the union of a and b through another group back into it? What follows a member of a group
+  /// follows all of it.
   constexpr bool would_make_cycle(int a, int b) const {
-    fixed_set<Capacity> both = groups[a].members;
-    both.insert(groups[b].members);
-    fixed_set<Capacity> before = groups[a].ancestors;
-    before.insert(groups[b].ancestors);
-    fixed_set<Capacity> reached = both;
+    fixed_set<Capacity> both = groups[a].members, before = groups[a].ancestors, after = groups[a].descendants;
+    both.insert(groups[b].members), before.insert(groups[b].ancestors), after.insert(groups[b].descendants);
+    before.erase(both), after.erase(both);
+    if (after.intersects(before)) return true;
     fixed_set<max_groups> visited{};
-    int earliest = groups[a].min_order < groups[b].min_order ? groups[a].min_order : groups[b].min_order;  // of those reached
     for (bool changed = true; changed;) {
       changed = false;
       for (int c = 0; c < groups.size(); ++c) {
         const group& x = groups[c];
-        if (!x.alive || x.max_order < earliest || c == a || c == b || visited.contains(c)) continue;
-        if (!x.ancestors.intersects(reached)) continue;
-        if (before.intersects(x.members)) return true;
+        if (!x.alive || x.size == 1 || c == a || c == b || visited.contains(c) || !x.members.intersects(after)) continue;
+        if (x.members.intersects(before)) return true;
         visited.insert(c);
-        reached.insert(x.members);
-        if (x.min_order < earliest) earliest = x.min_order;
+        after.insert(x.descendants);
         changed = true;
       }
+      if (after.intersects(before)) return true;
     }
     return false;
   }
   /// The live groups in an order in which they can run: by first node, each after the groups it depends on.
   constexpr fixed_vector<short, Capacity> execution_order() const {
-    fixed_vector<short, Capacity> order{};
+    fixed_vector<short, Capacity> order{}, waiting{};
     fixed_set<Capacity> done{};
-    int alive = 0, first = 0;  // the first node that is not done
-    for (const group& x : groups) alive += x.alive;
-    while (order.size() < alive) {
-      const int before = order.size();
-      while (first < list.nodes.size() && done.contains(first)) ++first;
-      for (int i = first; i < list.nodes.size(); ++i) {
-        const int a = group_of[i];
-        if (groups[a].min_order != i || done.contains(i)) continue;
-        bool ready = true;
-        for (int w = 0; w < done.num_words; ++w) ready = ready && (groups[a].ancestors.words[w] & ~done.words[w]) == 0;
-        if (!ready) continue;
-        order.push_back(static_cast<short>(a));
-        done.insert(groups[a].members);
-        break;
+    const auto runs = [&](int a) {
+      for (int w = 0; w < done.num_words; ++w)
+        if (groups[a].ancestors.words[w] & ~done.words[w]) return false;
+      order.push_back(static_cast<short>(a));
+      done.insert(groups[a].members);
+      return true;
+    };
+    for (int i = 0; i < list.nodes.size(); ++i) {
+      const int a = group_of[i];
+      if (groups[a].min_order != i) continue;
+      if (!runs(a)) {
+        waiting.push_back(static_cast<short>(a));
+        continue;
       }
-      if (order.size() == before) break;  // a cycle: verify reports it
+      for (int k = 0; k < waiting.size(); ++k)  // the first that no longer waits runs, and may let others run
+        if (runs(waiting[k])) waiting.erase(k), k = -1;
     }
-    return order;
+    return order;  // a cycle leaves groups waiting: verify reports it
   }
   /// b joins a, in one loop; a keeps its number.
   constexpr void fuse(int a, int b, const loop_space& space) {
@@ -222,7 +221,8 @@ struct group_state {
     x.buffers.insert(y.buffers);
     x.accesses.insert(y.accesses);
     x.ancestors.insert(y.ancestors);
-    for (int w = 0; w < x.members.num_words; ++w) x.ancestors.words[w] &= ~x.members.words[w];
+    x.descendants.insert(y.descendants);
+    x.ancestors.erase(x.members), x.descendants.erase(x.members);
     x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
     x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
     y.alive = false;
@@ -257,7 +257,7 @@ struct group_state {
       x.first_part = static_cast<short>(p);
       x.space = y.space, x.head = y.head, x.min_order = y.min_order, x.max_order = y.max_order;
       x.has_reduction = x.has_template = false, x.size = 0;
-      x.members = {}, x.ancestors = {}, x.buffers = {}, x.accesses = {};
+      x.members = {}, x.ancestors = {}, x.descendants = {}, x.buffers = {}, x.accesses = {};
     } else {
       groups[part(whole, x.num_parts - 1)].next_part = static_cast<short>(p);
       next[x.tail] = y.head;
@@ -273,7 +273,8 @@ struct group_state {
     x.buffers.insert(y.buffers);
     x.accesses.insert(y.accesses);
     x.ancestors.insert(y.ancestors);
-    for (int w = 0; w < x.members.num_words; ++w) x.ancestors.words[w] &= ~x.members.words[w];
+    x.descendants.insert(y.descendants);
+    x.ancestors.erase(x.members), x.descendants.erase(x.members);
     x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
     x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
   }

@@ -28,7 +28,7 @@ namespace detail {
 
 /// One verdict of the scheduler about a pair of nodes (the first members of their groups).
 struct fusion_verdict {
-  short first = -1, second = -1;
+  short first = 0, second = 0;
   short round = 0;
   refusal reason = refusal::none;
   std::int64_t shared_bytes = 0;

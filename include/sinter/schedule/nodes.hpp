@@ -94,26 +94,53 @@ constexpr bool same_access(const graph<Capacity>& g, const node_list<Capacity>& 
   return !repeats || loop_extents(g, nx) == loop_extents(g, ny);
 }
 
-/// Fills in what each dependency of n touches, and with which other it is one.
+/// How much a dependency touches.
+template <int Capacity>
+constexpr std::int64_t bytes_touched(const graph<Capacity>& g, const node_list<Capacity>& list, const dependency& d, const scheduler_node& n) {
+  const auto& numbers = list.numbers;
+  const std::int64_t whole = numbers.hint(g.numel(d.buffer)), size = item_size(g[d.buffer].type);
+  if (d.star) return size * whole;
+  const std::int64_t touched = numbers.hint(n.space.numel) * (list.uses_r(d) ? numbers.hint(n.space.rnumel) : 1);
+  return size * (whole < touched ? whole : touched);
+}
+
+/// Fills in what each dependency touches, and with which earlier one it is one.
+template <int Capacity>
+constexpr void classify_all(const graph<Capacity>& g, node_list<Capacity>& list) {
+  short newest[Capacity]{}, older[max_dependencies<Capacity>]{};  // of each buffer: chains of positions plus one
+  for (int m = 0; m < list.nodes.size(); ++m) {
+    const scheduler_node& n = list.nodes[m];
+    for (int k = n.first_dependency; k < n.first_dependency + n.num_dependencies; ++k) {
+      dependency& d = list.dependencies[k];
+      d.bytes = bytes_touched(g, list, d, n);
+      d.node = static_cast<short>(m);
+      d.same = static_cast<short>(k);
+      for (int i = newest[d.buffer]; i != 0 && d.same == k; i = older[i - 1]) {
+        const dependency& e = list.dependencies[i - 1];
+        if (same_access(g, list, d, n, e, list.nodes[e.node])) d.same = e.same;
+      }
+      older[k] = newest[d.buffer];
+      newest[d.buffer] = static_cast<short>(k + 1);
+    }
+  }
+}
+
+/// The same for one node whose loops have changed.
 template <int Capacity>
 constexpr void classify(const graph<Capacity>& g, node_list<Capacity>& list, const scheduler_node& n) {
-  const auto& numbers = list.numbers;
   for (int k = n.first_dependency; k < n.first_dependency + n.num_dependencies; ++k) {
     dependency& d = list.dependencies[k];
-    const std::int64_t whole = numbers.hint(g.numel(d.buffer)), size = item_size(g[d.buffer].type);
-    const std::int64_t touched = numbers.hint(n.space.numel) * (list.uses_r(d) ? numbers.hint(n.space.rnumel) : 1);
-    d.bytes = size * (d.star || whole < touched ? whole : touched);
+    d.bytes = bytes_touched(g, list, d, n);
+    d.node = static_cast<short>(list.node_of(n.root));
     d.same = static_cast<short>(k);
-    d.node = static_cast<short>(list.node_of(n.root) < 0 ? list.nodes.size() : list.node_of(n.root));
-    for (int i = n.first_dependency; i < k && d.same == k; ++i)
-      if (list.dependencies[i].buffer == d.buffer && same_access(g, list, d, n, list.dependencies[i], n)) d.same = list.dependencies[i].same;
-    for (int i = 0; i < n.first_dependency && d.same == k; ++i) {
-      const dependency& e = list.dependencies.items[i];
-      if (e.buffer != d.buffer || e.node == d.node) continue;
-      const scheduler_node& other = list.nodes[e.node];  // whose loops may have changed since
-      const bool is_current = other.first_dependency <= i && i < other.first_dependency + other.num_dependencies;
-      if (is_current && same_access(g, list, d, n, e, other)) d.same = e.same;
-    }
+    const auto compare_with = [&](const scheduler_node& other, int end) {
+      for (int i = other.first_dependency; i < end && d.same == k; ++i)
+        if (list.dependencies[i].buffer == d.buffer && same_access(g, list, d, n, list.dependencies[i], other))
+          d.same = list.dependencies[i].same;
+    };
+    compare_with(n, k);
+    for (const scheduler_node& other : list.nodes)
+      if (other.root != n.root) compare_with(other, other.first_dependency + other.num_dependencies);
   }
 }
 
@@ -183,7 +210,6 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
       n.computes_indices = n.computes_indices || i.code == opcode::inside || i.code == opcode::index_value;
   }
   n.num_dependencies = static_cast<short>(list.dependencies.size() - n.first_dependency);
-  classify(g, list, n);
   return -1;
 }
 
@@ -247,6 +273,7 @@ constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realiza
     if (list.blocked) break;
     list.buffers.buffers.insert(list.buffers.realized(below) ? blocked : below);
   }
+  classify_all(g, list);
   for (int i = 0; i < list.nodes.size(); ++i) list.producers[list.nodes[i].root] = static_cast<short>(i + 1);
   // Order: true dependencies, and every reader of an input's old version before the kernel that overwrites it.
   for (int i = 0; i < list.nodes.size(); ++i) {

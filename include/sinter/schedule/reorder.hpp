@@ -115,6 +115,7 @@ constexpr bool change_loops(group_state<Capacity>& s, int a, const access_form& 
     fixed_set<Capacity> origins{};
     possible = possible && describe(*s.g, s.list, n, origins, *s.o) < 0;
     if (!possible) return;
+    classify(*s.g, s.list, n);
     s.list.nodes[m] = n;
     for (int k = 0; k < n.num_dependencies; ++k) s.groups[a].accesses.insert(s.list.dependencies[n.first_dependency + k].same);
   });

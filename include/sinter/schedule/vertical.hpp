@@ -87,17 +87,13 @@ constexpr refusal reads_match(State& s, int a, int b, const loop_space& space) {
   return match ? refusal::none : refusal::index_mismatch;
 }
 
-/// Does b need the result of another group that needs a's?
+/// Does b need the result of another node that needs a's?
 template <class State>
 constexpr refusal nothing_between(const State& s, int a, int b) {
-  const auto& first = s.groups[a];
-  const auto& second = s.groups[b];
-  for (int c = 0; c < s.groups.size(); ++c) {
-    const auto& x = s.groups[c];
-    if (!x.alive || x.max_order < first.min_order || x.min_order > second.max_order || c == a || c == b) continue;
-    if (second.ancestors.intersects(x.members) && x.ancestors.intersects(first.members)) return refusal::intermediate_nodes;
-  }
-  return refusal::none;
+  auto between = s.groups[a].descendants;
+  between.keep(s.groups[b].ancestors);
+  between.erase(s.groups[a].members), between.erase(s.groups[b].members);
+  return between.size() > 0 ? refusal::intermediate_nodes : refusal::none;
 }
 
 /// Which loop over r each member of the union runs in: one after every reduction that it needs.
