@@ -18,7 +18,10 @@ TEST_CASE("reorder: permuted copies") {
   check<X>([](auto x) { auto y = si::exp(x); return tuple(y, si::transpose(y) * 2.f); });
   check<X>([](auto x) { auto y = si::exp(x); return tuple(y, si::clone(si::transpose(y)), si::sum(y, si::axis<0>)); });
   check<C>([](auto c) { auto y = c + 1.f; return tuple(y, si::permute<2, 0, 1>(y) * 2.f); });
-  check<C>([](auto c) { auto y = c + 1.f; return tuple(y, si::permute<1, 0, 2>(y) * 2.f, si::permute<0, 2, 1>(y) * 3.f); });
+  check<C>([](auto c) {
+    auto y = c + 1.f;
+    return tuple(y, si::permute<1, 0, 2>(y) * 2.f, si::permute<0, 2, 1>(y) * 3.f);
+  });
   // Digits that are no dimensions of either side: split, permuted, merged.
   check<C>([](auto c) { auto y = c + 1.f; return tuple(y, si::reshape<12, 20>(si::permute<1, 0, 2>(y)) * 2.f); });
   check<si::tensor<float, 24, 10>>([](auto c) {
@@ -27,7 +30,8 @@ TEST_CASE("reorder: permuted copies") {
   });
   check<si::tensor<float, 240>>([](auto c) {
     auto y = c * 0.5f;
-    return tuple(y, si::reshape<240>(si::transpose(si::reshape<12, 20>(y))) + 1.f, si::sum(si::reshape<24, 10>(y), si::axis<1>));
+    auto turned = si::reshape<240>(si::transpose(si::reshape<12, 20>(y))) + 1.f;
+    return tuple(y, turned, si::sum(si::reshape<24, 10>(y), si::axis<1>));
   });
   check<D>([](auto x) { auto y = si::exp(x); return tuple(y, si::transpose(y) * 2.f); }, {{5}});
   check<D>([](auto x) { auto y = si::exp(x); return tuple(y, si::transpose(y) * 2.f); }, {{0}});
@@ -59,7 +63,10 @@ TEST_CASE("reorder: pointwise loops of a reduction") {
   check<C>([](auto x) { return tuple(si::amax(si::permute<2, 1, 0>(x), si::axis<0>), si::permute<1, 0, 2>(x) * 2.f); });
   check<D>([](auto x) { return tuple(si::sum(x, si::axis<0>), si::cos(x)); }, {{7}});
   check<D>([](auto x) { return si::softmax(x, si::axis<0>); }, {{7}});
-  check<C>([](auto x) { auto y = si::exp(x); return tuple(si::sum(y, si::axis<2>), si::permute<2, 0, 1>(y) * 2.f, y); });
+  check<C>([](auto x) {
+    auto y = si::exp(x);
+    return tuple(si::sum(y, si::axis<2>), si::permute<2, 0, 1>(y) * 2.f, y);
+  });
 }
 
 TEST_CASE("reorder: stored values that one reduction of everything reads") {
@@ -67,12 +74,18 @@ TEST_CASE("reorder: stored values that one reduction of everything reads") {
   check<X>([](auto x) { auto y = si::realize(si::exp(si::transpose(x))); return tuple(y, si::amax(y), si::mean(y)); });
   check<D>([](auto x) { auto y = si::realize(si::concat<0>(x, x * 2.f)); return tuple(y, si::sum(y)); }, {{3}});
   check<si::tensor<float, 1, 9>>([](auto x) { auto y = si::realize(x * 2.f); return tuple(y, si::softmax(y)); });
-  check<C>([](auto x) { auto y = si::realize(si::pad<1, 1, 2>(x)); return tuple(y, si::sum(si::reshape<36, 10>(y), si::axis<1>)); });
+  check<C>([](auto x) {
+    auto y = si::realize(si::pad<1, 1, 2>(x));
+    return tuple(y, si::sum(si::reshape<36, 10>(y), si::axis<1>));
+  });
 }
 
 TEST_CASE("reorder: writes in place keep their order") {
   check<si::tensor<float, 8, 8>>([](auto x) { return tuple(si::assign(x, x + 1.f), si::exp(si::transpose(x))); });
-  check<si::tensor<float, 8, 8>>([](auto x) { auto y = si::transpose(x) * 2.f; return tuple(y, si::assign(x, x + 1.f)); });
+  check<si::tensor<float, 8, 8>>([](auto x) {
+    auto y = si::transpose(x) * 2.f;
+    return tuple(y, si::assign(x, x + 1.f));
+  });
 }
 
 TEST_CASE("reorder: siblings of a matmul") {

@@ -193,8 +193,8 @@ static_assert(si::fuse<X>(old_values_in_order).kernel_count() == 1);
 constexpr auto only_ordered = [](auto x) { auto y = si::exp(x); return tuple(y, si::assign(x, 3.f)); };
 static_assert(ask(si::fuse<X>(only_ordered), "exp_0", "assign_0") == refusal::no_shared_data);
 // A row's sum is read by a loop over the row's elements: their sizes start with the sum's.
-static_assert(ask(si::fuse<X>([](auto x) { return x - si::mean(x, si::axis<1>, si::keepdim); }), "mean_0.sum", "sub_0") ==
-              refusal::none);
+constexpr auto centred = [](auto x) { return x - si::mean(x, si::axis<1>, si::keepdim); };
+static_assert(ask(si::fuse<X>(centred), "mean_0.sum", "sub_0") == refusal::none);
 
 // ---- loops: (numel, rnumel)
 constexpr auto part = [](auto x) { return tuple(si::sin(x), si::cos(si::slice<0, 0, 16>(x))); };
@@ -218,7 +218,10 @@ constexpr auto both_turned = [](auto x, auto q) {
 static_assert(ask(si::fuse<tiled, X, Y>(both_turned), "add_0", "sub_0") == refusal::none);
 static_assert(si::fuse<tiled, Q, Q>([](auto a, auto b) { return a + si::transpose(b); }).kernel_count() == 1);
 // Into a reduction: its rows, or none.
-constexpr auto row_sums = [](auto x, auto y) { auto z = x + si::transpose(y); return tuple(z, si::sum(z, si::axis<1>)); };
+constexpr auto row_sums = [](auto x, auto y) {
+  auto z = x + si::transpose(y);
+  return tuple(z, si::sum(z, si::axis<1>));
+};
 constexpr auto all_sum = [](auto x, auto y) { auto z = x + si::transpose(y); return tuple(z, si::sum(z)); };
 static_assert(ask(si::fuse<tiled, X, Y>(row_sums), "add_0", "sum_0") == refusal::none);
 static_assert(ask(si::fuse<tiled, X, Y>(all_sum), "add_0", "sum_0") == refusal::tilings_differ);
@@ -272,6 +275,7 @@ constexpr auto sums = [](auto x) {
   auto s = si::sum(x, si::axis<1>);
   return tuple(s * 2.f, si::sin(x), si::cos(x));
 };
-static_assert(si::fuse<cpu, X>(normalised).kernel_count() == 1 && first_fused(si::fuse<cpu, X>(normalised).fusion_log()));
+static_assert(si::fuse<cpu, X>(normalised).kernel_count() == 1);
+static_assert(first_fused(si::fuse<cpu, X>(normalised).fusion_log()));
 static_assert(si::fuse<cpu, X>(sums).kernel_count() == 1 && si::fuse<X>(sums).kernel_count() == 1);
 static_assert(!first_fused(si::fuse<cpu, X>(sums).fusion_log()));

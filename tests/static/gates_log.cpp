@@ -52,3 +52,32 @@ static_assert(lines(roomy, "sin_0", "exp_0", log_event::invalidated, refusal::sa
 
 // One node: nothing to tell.
 static_assert(si::fuse<X>([](auto x) { return si::exp(x); }).fusion_log().empty());
+
+// ---- the order in which candidates are applied
+template <class Log>
+constexpr int place_of(const Log& log, std::string_view first, std::string_view second) {
+  int n = 0;
+  for (const si::fusion_entry& e : log) {
+    if (e.event != log_event::fused) continue;
+    if (e.first == first && e.second == second) return n;
+    ++n;
+  }
+  return -1;
+}
+using Y = si::tensor<float, 64, 32>;
+constexpr auto busy = [](auto x, auto y, auto z) {
+  return tuple(si::exp(si::matmul(si::relu(x), y)), si::matmul(si::sin(z), y), si::tanh(y), si::square(y));
+};
+// Ordinary pairs, then epilogues, then prologues; last those whose matmul also has an epilogue.
+constexpr auto usual = si::fuse<si::max_autotune, X, Y, X>(busy).fusion_log();
+static_assert(place_of(usual, "tanh_0", "square_0") == 0);
+static_assert(place_of(usual, "mm_0", "exp_0") == 1);
+static_assert(place_of(usual, "sin_0", "mm_1") == 2);
+static_assert(place_of(usual, "relu_0", "mm_0") == 3);
+constexpr si::options epilogues_first = [] {
+  si::options o = si::max_autotune;
+  o.epilogue_fusion_first = true;
+  return o;
+}();
+constexpr auto turned = si::fuse<epilogues_first, X, Y, X>(busy).fusion_log();
+static_assert(place_of(turned, "mm_0", "exp_0") == 0 && place_of(turned, "tanh_0", "square_0") == 1);

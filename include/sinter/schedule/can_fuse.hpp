@@ -57,7 +57,8 @@ constexpr refusal share_data(const State& s, int a, int b, const shared_data& sh
     reads_result = reads_result || (producer >= 0 && s.contains(a, producer));
   });
   if (reads_result) return refusal::none;
-  return s.o->aggressive_fusion && !s.groups[a].has_reduction && !s.groups[b].has_reduction ? refusal::none : refusal::no_shared_data;
+  const bool reduces = s.groups[a].has_reduction || s.groups[b].has_reduction;
+  return s.o->aggressive_fusion && !reduces ? refusal::none : refusal::no_shared_data;
 }
 
 /// a is a mix-order reduction: may b join one of its parts?

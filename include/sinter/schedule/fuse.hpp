@@ -53,7 +53,8 @@ struct fusion_round {
   fixed_vector<candidate, 8 * Capacity> candidates{};
   fixed_set<group_state<Capacity>::max_groups> seen[group_state<Capacity>::max_groups]{};
 
-  constexpr void note(log_event event, int a, int b, refusal reason, const fusion_score& key, const shared_data& shared) {
+  constexpr void note(log_event event, int a, int b, refusal reason, const fusion_score& key,
+                      const shared_data& shared) {
     const auto& groups = r.state.groups;
     r.log.note({static_cast<short>(r.rounds), event, groups[a].head, groups[b].head, reason, key, shared.bytes()});
   }
@@ -69,7 +70,8 @@ struct fusion_round {
     const bool reordered = ask_reordered(verdict, a, b, shared, space, false);
     if (reordered) verdict = refusal::none;
     int first = a, second = b;
-    if (verdict != refusal::none && (s.groups[b].has_template || s.is_list(b)) && can_fuse(s, b, a, shared, space) == refusal::none)
+    const bool may_turn = s.groups[b].has_template || s.is_list(b);
+    if (verdict != refusal::none && may_turn && can_fuse(s, b, a, shared, space) == refusal::none)
       verdict = refusal::none, first = b, second = a;
     fusion_score key{};
     if (verdict == refusal::none || Recorder::wants_scores) key = score(s, first, second, shared);
@@ -77,7 +79,8 @@ struct fusion_round {
     if (verdict != refusal::none) return;
     const bool vertical = s.groups[second].ancestors.intersects(s.groups[first].members);
     const int priority = backend_of(s.o->target).fusion_priority(vertical, s.groups[first].has_reduction);
-    candidates.push_back({static_cast<short>(first), static_cast<short>(second), static_cast<short>(priority), reordered, false, key});
+    candidates.push_back({static_cast<short>(first), static_cast<short>(second), static_cast<short>(priority), reordered,
+                          false, key});
   }
 
   /// A refusal that other loops could lift is asked about again with those; they stay only if they are kept.
@@ -90,8 +93,8 @@ struct fusion_round {
     return true;
   }
 
-  /// For each buffer in first-seen order, each group with the next ones that touch it; in aggressive mode then each with
-  /// the next ones of equal loops.
+  /// For each buffer in first-seen order, each group with the next ones that touch it; in aggressive mode then each
+  /// with the next ones of equal loops.
   constexpr void find_candidates() {
     auto& s = r.state;
     const fixed_vector<short, Capacity> order = s.execution_order();
@@ -136,7 +139,8 @@ struct fusion_round {
     const auto& groups = r.state.groups;
     for (candidate* c = candidates.items; c != candidates.items + kept; ++c)
       if (groups[c->b].has_template && !groups[c->a].has_template)
-        for (const candidate& other : candidates) c->set_aside = c->set_aside || (other.a == c->b && !groups[other.b].has_template);
+        for (const candidate& other : candidates)
+          c->set_aside = c->set_aside || (other.a == c->b && !groups[other.b].has_template);
     for (int i = 1; i < kept; ++i)
       for (int j = i; j > 0 && candidates[j - 1] < candidates[j]; --j) {
         const candidate c = candidates[j];
@@ -174,7 +178,8 @@ constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, bool may_reorder) 
 }
 
 template <class Recorder, int Capacity>
-constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g, const options& o, const node_list<Capacity>& nodes) {
+constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g, const options& o,
+                                                       const node_list<Capacity>& nodes) {
   fusion_result<Capacity, Recorder> r{};
   r.state.g = &g;
   r.state.o = &o;
@@ -188,7 +193,8 @@ constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g,
   return r;
 }
 template <int Capacity>
-constexpr fusion_result<Capacity> fuse_nodes(const graph<Capacity>& g, const options& o, const node_list<Capacity>& nodes) {
+constexpr fusion_result<Capacity> fuse_nodes(const graph<Capacity>& g, const options& o,
+                                             const node_list<Capacity>& nodes) {
   return fuse_nodes<last_verdicts<Capacity>>(g, o, nodes);
 }
 

@@ -67,7 +67,8 @@ struct group_state {
       }
     }
     for (int id : g->outputs) ++num_users[id];
-    for (int i = 0; i < list.nodes.size(); ++i) list.ancestors[i].each([&](int before) { groups[before].descendants.insert(i); });
+    for (int i = 0; i < list.nodes.size(); ++i)
+      list.ancestors[i].each([&](int before) { groups[before].descendants.insert(i); });
   }
 
   /// Calls f(node) for the members of a, then of b (-1: none).
@@ -173,7 +174,8 @@ struct group_state {
       changed = false;
       for (int c = 0; c < groups.size(); ++c) {
         const group& x = groups[c];
-        if (!x.alive || x.size == 1 || c == a || c == b || visited.contains(c) || !x.members.intersects(after)) continue;
+        if (!x.alive || x.size == 1 || c == a || c == b || visited.contains(c)) continue;
+        if (!x.members.intersects(after)) continue;
         if (x.members.intersects(before)) return true;
         visited.insert(c);
         after.insert(x.descendants);

@@ -72,7 +72,8 @@ constexpr refusal within_limits(const State& s, int a, int b, const shared_data&
   const bool in_list = !s.groups[a].alive || !s.groups[b].alive;
   if (!in_list && s.groups[a].size + s.groups[b].size > o.max_fusion_size) return refusal::too_many_nodes;
   if (increases_peak_memory(s, a, b, shared)) return refusal::peak_memory;
-  const int most = o.max_unique_io_buffers > 0 && o.max_unique_io_buffers < max_kernel_buffers ? o.max_unique_io_buffers : max_kernel_buffers;
+  const bool is_limited = o.max_unique_io_buffers > 0 && o.max_unique_io_buffers < max_kernel_buffers;
+  const int most = is_limited ? o.max_unique_io_buffers : max_kernel_buffers;
   const bool may_be_many = s.list.nodes.size() + s.g->inputs.size() > most;
   if (may_be_many && num_io_buffers(s, a, b) > most) return refusal::too_many_buffers;
   return refusal::none;

@@ -82,10 +82,11 @@ constexpr extents loop_extents(const Graph& g, const scheduler_node& n) {
 
 /// Do two nodes read (or write) the same elements in the same order?
 template <int Capacity>
-constexpr bool same_access(const graph<Capacity>& g, const node_list<Capacity>& list, const dependency& x, const scheduler_node& nx,
-                           const dependency& y, const scheduler_node& ny) {
+constexpr bool same_access(const graph<Capacity>& g, const node_list<Capacity>& list, const dependency& x,
+                           const scheduler_node& nx, const dependency& y, const scheduler_node& ny) {
   if (x.star || y.star) return false;
-  const bool same_own = x.own == y.own && (nx.space == ny.space || (nx.space.numel == ny.space.numel && !list.uses_r(x)));
+  const bool same_rows = nx.space.numel == ny.space.numel && !list.uses_r(x);
+  const bool same_own = x.own == y.own && (nx.space == ny.space || same_rows);
   if (!same_own && x.joined != y.joined) return false;
   if (!same_own && product(nx.space.numel, nx.space.rnumel) != product(ny.space.numel, ny.space.rnumel)) return false;
   if (nx.space.rnumel != 1 || ny.space.rnumel != 1) return true;
@@ -96,7 +97,8 @@ constexpr bool same_access(const graph<Capacity>& g, const node_list<Capacity>& 
 
 /// How much a dependency touches.
 template <int Capacity>
-constexpr std::int64_t bytes_touched(const graph<Capacity>& g, const node_list<Capacity>& list, const dependency& d, const scheduler_node& n) {
+constexpr std::int64_t bytes_touched(const graph<Capacity>& g, const node_list<Capacity>& list, const dependency& d,
+                                     const scheduler_node& n) {
   const auto& numbers = list.numbers;
   const std::int64_t whole = numbers.hint(g.numel(d.buffer)), size = item_size(g[d.buffer].type);
   if (d.star) return size * whole;
@@ -181,7 +183,10 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     else if (n.walk < 0)
       n.space = {list.numbers.numel(shape), 1};
     l.space = n.space;
-    l.emit_root(n.root, n.walk < 0 ? l.root_coordinates(n.root, false) : l.walked_coordinates(shape, list.accesses[n.walk], n.space), true);
+    if (n.walk < 0)
+      l.emit_root(n.root, l.root_coordinates(n.root, false), true);
+    else
+      l.emit_root(n.root, l.walked_coordinates(shape, list.accesses[n.walk], n.space), true);
     if (l.blocked >= 0) {
       list.dependencies.count = n.first_dependency;
       return l.blocked;

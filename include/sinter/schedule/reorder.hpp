@@ -1,8 +1,8 @@
-// Other loops for a pointwise group: it may compute its elements in the order in which another group walks a buffer that
-// both touch. Asking changes nothing: loops that do not lead to a fusion are put back.
+// Other loops for a pointwise group: it may compute its elements in the order in which another group walks a buffer
+// that both touch. Asking changes nothing: loops that do not lead to a fusion are put back.
 // Reference: Inductor's loop reordering (the pointwise side follows the strides of shared data) and index inversion (a
-// copy of one buffer into another reads in order and writes out of order). Both are one rule here: where the group reads
-// f(x) and the other g(x, r), its element number becomes f^-1(g(x, r)).
+// copy of one buffer into another reads in order and writes out of order). Both are one rule here: where the group
+// reads f(x) and the other g(x, r), its element number becomes f^-1(g(x, r)).
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -15,7 +15,8 @@ template <class Table>
 constexpr void bound_digits(access_form& f, const loop_space& space, Table& numbers) {
   for (int t = 0; t < f.size; ++t) {
     index_term& digit = f.terms[t];
-    if (digit.mod == 0) digit.mod = numbers.quotient(digit.variable == loop_var::x ? space.numel : space.rnumel, digit.div);
+    const number extent = digit.variable == loop_var::x ? space.numel : space.rnumel;
+    if (digit.mod == 0) digit.mod = numbers.quotient(extent, digit.div);
   }
 }
 
@@ -44,7 +45,8 @@ constexpr access_form walk_like(access_form f, number numel, access_form g, cons
   bound_digits(f, {numel, 1}, numbers);
   bound_digits(g, space, numbers);
   walk.failed = f.failed || g.failed || f.offset != g.offset || !uses_all_of(f, loop_var::x, numel, numbers) ||
-                !uses_all_of(g, loop_var::x, space.numel, numbers) || !uses_all_of(g, loop_var::r, space.rnumel, numbers);
+                !uses_all_of(g, loop_var::x, space.numel, numbers) ||
+                !uses_all_of(g, loop_var::r, space.rnumel, numbers);
   const auto drop_low = [&](access_form& form, int t, number low) {
     index_term& digit = form.terms[t];
     if (digit.mod == low) {
@@ -63,7 +65,8 @@ constexpr access_form walk_like(access_form f, number numel, access_form g, cons
       if (j < g.size) break;
     }
     const number whole_f = i < f.size ? f.terms[i].mod : 0, whole_g = i < f.size ? g.terms[j].mod : 0;
-    const bool split_f = i < f.size && numbers.divides(whole_g, whole_f), split_g = i < f.size && numbers.divides(whole_f, whole_g);
+    const bool split_f = i < f.size && numbers.divides(whole_g, whole_f);
+    const bool split_g = i < f.size && numbers.divides(whole_f, whole_g);
     if (!split_f && !split_g) {
       walk.failed = true;
       break;
@@ -98,7 +101,8 @@ constexpr void put_back(group_state<Capacity>& s, const kept_loops<Capacity>& ke
 
 /// Gives a pointwise group other loops: at (x, r) its members compute their element number walk(x, r).
 template <int Capacity>
-constexpr bool change_loops(group_state<Capacity>& s, int a, const access_form& walk, const loop_space& space, kept_loops<Capacity>& kept) {
+constexpr bool change_loops(group_state<Capacity>& s, int a, const access_form& walk, const loop_space& space,
+                            kept_loops<Capacity>& kept) {
   kept.group = static_cast<short>(a);
   kept.space = s.groups[a].space;
   kept.accesses = s.groups[a].accesses;
@@ -117,7 +121,8 @@ constexpr bool change_loops(group_state<Capacity>& s, int a, const access_form& 
     if (!possible) return;
     classify(*s.g, s.list, n);
     s.list.nodes[m] = n;
-    for (int k = 0; k < n.num_dependencies; ++k) s.groups[a].accesses.insert(s.list.dependencies[n.first_dependency + k].same);
+    for (int k = 0; k < n.num_dependencies; ++k)
+      s.groups[a].accesses.insert(s.list.dependencies[n.first_dependency + k].same);
   });
   if (!possible) put_back(s, kept);
   return possible;
@@ -126,7 +131,8 @@ constexpr bool change_loops(group_state<Capacity>& s, int a, const access_form& 
 /// May the loops of this group change? It walks its elements in order, and overwrites no input.
 template <class State>
 constexpr bool has_free_loops(const State& s, int a) {
-  if (s.groups[a].has_reduction || s.groups[a].has_template || s.is_joint(a) || s.groups[a].space.rnumel != 1) return false;
+  const auto& x = s.groups[a];
+  if (x.has_reduction || x.has_template || s.is_joint(a) || x.space.rnumel != 1) return false;
   bool free = true;
   s.each_member(a, -1, [&](int m) {
     free = free && s.list.nodes[m].walk < 0 && s.list.nodes[m].space.numel == s.groups[a].space.numel &&
@@ -147,7 +153,8 @@ constexpr access_form walk_of_shared(State& s, int a, int b, loop_space& space) 
       each_access(s, b, buffer, [&](const dependency& e, const scheduler_node& m) {
         if (d.star || e.star || d.bytes <= most) return;
         const loop_space loops{m.space.numel, s.list.uses_r(e) ? m.space.rnumel : 1};
-        const access_form walk = walk_like(s.list.accesses[d.own], n.space.numel, s.list.accesses[e.own], loops, s.list.numbers);
+        const access_form& mine = s.list.accesses[d.own];
+        const access_form walk = walk_like(mine, n.space.numel, s.list.accesses[e.own], loops, s.list.numbers);
         if (walk.failed) return;
         best = walk, space = loops, most = d.bytes;
       });
@@ -166,18 +173,22 @@ constexpr access_form walk_of_operand(State& s, int a, int b, loop_space& space)
     const node& root = (*s.g)[s.list.nodes[m].root];
     const extents& shape = s.g->shape(root.operands[0]);
     lowering<std::remove_cvref_t<decltype(*s.g)>, decltype(s.list.numbers)> l{s.g, &s.list.buffers, &s.list.numbers};
-    walk = offset_of(l.axes_coordinates(shape, static_cast<unsigned>(root.attr)), row_major_strides(shape, s.list.numbers), s.list.numbers);
+    const coordinates element = l.axes_coordinates(shape, static_cast<unsigned>(root.attr));
+    walk = offset_of(element, row_major_strides(shape, s.list.numbers), s.list.numbers);
     space = s.groups[b].space;
     bound_digits(walk, space, s.list.numbers);
-    s.each_member(a, -1, [&](int other) { walk.failed = walk.failed || !(s.g->shape(s.list.nodes[other].root) == shape); });
+    s.each_member(a, -1, [&](int other) {
+      walk.failed = walk.failed || !(s.g->shape(s.list.nodes[other].root) == shape);
+    });
   });
   return walk;
 }
 
 /// Asks again about a pair, with other loops for the group `changed`. If the answer is yes they are kept.
 template <int Capacity>
-constexpr bool can_fuse_with(group_state<Capacity>& s, int a, int b, int changed, const access_form& walk, const loop_space& loops,
-                             shared_data& shared, loop_space& space, kept_loops<Capacity>& kept) {
+constexpr bool can_fuse_with(group_state<Capacity>& s, int a, int b, int changed, const access_form& walk,
+                             const loop_space& loops, shared_data& shared, loop_space& space,
+                             kept_loops<Capacity>& kept) {
   if (walk.failed || !change_loops(s, changed, walk, loops, kept)) return false;
   shared_data shared_now = shared_by(s, a, b);
   if (can_fuse(s, a, b, shared_now, space) == refusal::none) {
@@ -203,13 +214,14 @@ constexpr bool is_permuted_copy(const State& s, int a, int b) {
 
 /// Could other loops lift this refusal?
 constexpr bool is_about_loops(refusal r) {
-  return r == refusal::no_shared_data || r == refusal::index_mismatch || r == refusal::loops_incompatible || r == refusal::too_few_shared_bytes;
+  return r == refusal::no_shared_data || r == refusal::index_mismatch || r == refusal::loops_incompatible ||
+         r == refusal::too_few_shared_bytes;
 }
 
 /// The same question with other loops: in the reordering round for either side, before it for a permuted copy.
 template <int Capacity>
-constexpr bool can_fuse_reordered(group_state<Capacity>& s, int a, int b, bool may_reorder, shared_data& shared, loop_space& space,
-                                  kept_loops<Capacity>& kept) {
+constexpr bool can_fuse_reordered(group_state<Capacity>& s, int a, int b, bool may_reorder, shared_data& shared,
+                                  loop_space& space, kept_loops<Capacity>& kept) {
   loop_space loops{};
   if (s.is_joint(a) || s.is_joint(b)) return false;
   if (!may_reorder) {

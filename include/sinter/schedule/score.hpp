@@ -40,8 +40,8 @@ constexpr std::int64_t exactly_shared(const State& s, int a, int b) {
   std::int64_t total = 0;
   const int num_words = (s.list.dependencies.size() + 63) / 64;  // the rest is empty, and this is asked of every pair
   for (int w = 0; w < num_words; ++w)
-    for (unsigned long both = s.groups[a].accesses.words[w] & s.groups[b].accesses.words[w]; both != 0; both &= both - 1)
-      total += s.list.dependencies[w * 64 + std::countr_zero(both)].bytes;
+    for (unsigned long rest = s.groups[a].accesses.words[w] & s.groups[b].accesses.words[w]; rest; rest &= rest - 1)
+      total += s.list.dependencies[w * 64 + std::countr_zero(rest)].bytes;
   return total;
 }
 

@@ -1,5 +1,6 @@
-// Work inside a matmul template: pointwise work on its loads (prologue) and before its store (epilogue), and two matmuls
-// of one left operand. Reference: Inductor's check_prologue_fusion_heuristics_fusable, and the template gates of can_fuse.
+// Work inside a matmul template: pointwise work on its loads (prologue) and before its store (epilogue), and two
+// matmuls of one left operand. Reference: Inductor's check_prologue_fusion_heuristics_fusable, and the template gates of
+// can_fuse.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -77,10 +78,12 @@ constexpr refusal can_be_prologue(State& s, int a, int b) {
 template <class State>
 constexpr refusal can_be_dual(const State& s, int a, int b) {
   const int size = s.groups[a].size + s.groups[b].size;
-  if (!s.o->dual_matmul || size > 2 || s.groups[b].ancestors.intersects(s.groups[a].members)) return refusal::templates_differ;
+  const bool vertical = s.groups[b].ancestors.intersects(s.groups[a].members);
+  if (!s.o->dual_matmul || size > 2 || vertical) return refusal::templates_differ;
   const node& first = (*s.g)[s.list.nodes[s.template_node(a)].root];
   const node& second = (*s.g)[s.list.nodes[s.template_node(b)].root];
-  const bool alike = first.operands[0] == second.operands[0] && first.shape == second.shape && first.type == second.type;
+  const bool alike = first.operands[0] == second.operands[0] && first.shape == second.shape &&
+                     first.type == second.type;
   return alike ? refusal::none : refusal::templates_differ;
 }
 

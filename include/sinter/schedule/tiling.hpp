@@ -27,9 +27,10 @@ constexpr tile_choice tile_for(const State& s, const dependency& d, const schedu
     if (f.terms[t].coef == 1 && f.terms[t].div != 1) best.inner = f.terms[t].div;
   bool indexed_inside = false;
   for (int t = 0; t < f.size; ++t)
-    indexed_inside = indexed_inside || (f.terms[t].mod != 0 && numbers.divides(product(f.terms[t].div, f.terms[t].mod), best.inner));
+    if (f.terms[t].mod != 0 && numbers.divides(product(f.terms[t].div, f.terms[t].mod), best.inner)) indexed_inside = true;
   if (best.inner == 0 || !indexed_inside) return {};
-  const auto fills_warps = [&](number extent) { return numbers.hint(extent) >= 32 && numbers.factor(extent) % 32 == 0; };
+  constexpr int warp = 32;
+  const auto fills_warps = [&](number n) { return numbers.hint(n) >= warp && numbers.factor(n) % warp == 0; };
   best.score = d.bytes / item_size((*s.g)[d.buffer].type) * (d.write ? 2 : 1);
   if (fills_warps(best.inner)) best.score *= 2;
   if (fills_warps(quotient(n.space.numel, best.inner))) best.score *= 2;

@@ -11,7 +11,8 @@ namespace sinter::detail {
 
 /// A dependency's access in the loop of a group it joins. `failed`: the node's loop cannot be split that way.
 template <int Capacity>
-constexpr access_form access_in(const dependency& d, const scheduler_node& n, const loop_space& space, node_list<Capacity>& list) {
+constexpr access_form access_in(const dependency& d, const scheduler_node& n, const loop_space& space,
+                                node_list<Capacity>& list) {
   const access_form& own = list.accesses[d.own];
   if (n.space == space || n.space.rnumel != 1 || n.space.numel == space.numel) return own;
   return split_form(own, space.numel, space.rnumel, list.numbers);
@@ -30,7 +31,8 @@ constexpr bool splits_into(State& s, int m, const loop_space& space) {
   return l.blocked < 0;
 }
 
-/// The loop of the union, or a refusal: (numel, rnumel) must agree, or the pointwise side must split into the reduction's.
+/// The loop of the union, or a refusal: (numel, rnumel) must agree, or the pointwise side must split into the
+/// reduction's.
 template <class State>
 constexpr refusal common_space(State& s, int a, int b, loop_space& space) {
   const auto& first = s.groups[a];
@@ -57,8 +59,10 @@ template <class State, class F>
 constexpr void each_access(const State& s, int a, int buffer, F f) {
   s.each_member(a, -1, [&](int m) {
     const scheduler_node& n = s.list.nodes[m];
-    for (int k = 0; k < n.num_dependencies; ++k)
-      if (s.list.dependencies[n.first_dependency + k].buffer == buffer) f(s.list.dependencies[n.first_dependency + k], n);
+    for (int k = 0; k < n.num_dependencies; ++k) {
+      const dependency& d = s.list.dependencies[n.first_dependency + k];
+      if (d.buffer == buffer) f(d, n);
+    }
   });
 }
 
