@@ -60,6 +60,21 @@ SINTER_ROW(NB25, 1, 400, si::fuse<M, M>([](auto a, auto b) { return si::cos(si::
 SINTER_ROW(NB26, 1, 400, si::fuse<M, M>([](auto a, auto b) { return si::concat<0>(a, si::cos(b)); }));
 SINTER_ROW(NB31, 1, 30, si::fuse<V, I>([](auto a, auto b) { return si::gather<0>(a, b); }));
 
+// A mask that loads nothing, of which the gradients need a copy: 3 sums and the mask, which nobody has to read.
+constexpr si::options eager_outputs = [] {
+  si::options o = si::standard;
+  o.delay_realize_cheap_outputs = false;
+  return o;
+}();
+using X32 = si::tensor<float, 32, 32>;
+constexpr auto NB32 = [](auto x1, auto x2, auto x3) {
+  auto m = si::where(si::iota<1>(x1) <= si::iota<0>(x1), si::full_like(x1, 1.f), si::full_like(x1, 0.f));
+  return tuple(x1 + m, x2 + m, x3 + m, m);
+};
+SINTER_ROW(NB32_on, 4, 7 * 1024, si::fuse<X32, X32, X32>(NB32));
+SINTER_ROW(NB32_off, 1, 7 * 1024, si::fuse<eager_outputs, X32, X32, X32>(NB32));
+static_assert(NB32_on.numel_accessed() <= NB32_off.numel_accessed(), "NB32");
+
 // Sixteen inputs: Inductor materialises the concat (6,400 and 9,600 elements); two kernels that pass half on move less.
 constexpr auto joined = [](auto f, auto... x) { return si::concat<0>(f(x)...) + 10.f; };
 SINTER_ROW(NB28, 2, 5000, si::fuse<M, M, M, M, M, M, M, M, M, M, M, M, M, M, M, M>([](auto... x) {

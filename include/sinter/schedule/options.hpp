@@ -26,6 +26,7 @@ struct options {
   bool loop_ordering = true;           ///< a last round in which pointwise loops may follow other loops
   bool index_inversion = true;         ///< a permuted copy may read in order and write out of order
   bool tiling_prevents_fusion = false; ///< loops that want different tiles of two dimensions stay apart
+  bool delay_realize_cheap_outputs = true;  ///< who uses a result that loads nothing computes it again
   bool precise_casts = false;          ///< round intermediates where eager execution would store them
   bool exact_math = false;             ///< functions of 16-bit values as good as those of float
 
@@ -63,6 +64,7 @@ struct options {
 inline constexpr options eager = [] {
   options o{};
   o.one_kernel_per_op = true;
+  o.delay_realize_cheap_outputs = false;
   o.mix_order_reduction = false;
   return o;
 }();

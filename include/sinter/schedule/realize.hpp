@@ -169,7 +169,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
       keep = keep || indexed.contains(id) || (is_view(n.what) && reads_target(id, bases[id]));
       for (int out : g.outputs) keep = keep || out == id;
       if (keep) r.buffers.insert(id);
-      if (keep && num_loads == 0 && !indexed.contains(id) && !o.one_kernel_per_op) r.recomputed.insert(id);
+      if (keep && num_loads == 0 && !indexed.contains(id) && o.delay_realize_cheap_outputs) r.recomputed.insert(id);
     }
   }
   return r;
