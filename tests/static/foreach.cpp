@@ -23,6 +23,13 @@ SINTER_KERNELS(FE01, 1, si::fuse<M, N, M, N>(add_lists));
 static_assert(FE01.kernel(0).kind == si::kernel_kind::combo && FE01.kernel(0).name == "com_fused_foreach_0");
 static_assert(FE01.numel_accessed() == 3 * (100 + 400) && FE01.workspace_bytes() == 0);
 static_assert(FE01.plan().kernels[0].num_parts == 2);
+// Inductor's processor has no lists: two kernels. A plan is one for host and CUDA, whatever the target's rules are.
+constexpr si::options for_processors = [] {
+  si::options o = si::standard;
+  o.target = si::target::cpu;
+  return o;
+}();
+SINTER_KERNELS(FE11, 1, si::fuse<for_processors, M, N, M, N>(add_lists));
 static_assert(si::fuse<si::eager, M, N, M, N>(add_lists).kernel_count() == 1, "one call of the user's");
 
 SINTER_KERNELS(FE02, 1, si::fuse<M, N>([](auto a0, auto a1) { return si::foreach(tuple(a0, a1), 3.f, add); }));
