@@ -208,7 +208,7 @@ constexpr auto straddling = [](auto c) {
 };
 static_assert(ask(si::fuse<si::tensor<float, 240>>(straddling), "add_0", "sum_0") == refusal::loops_incompatible);
 
-// ---- tiles of two dimensions: a transposed read wants them; no kernel has them, so they count only if asked for
+// ---- tiles of two dimensions: a transposed read wants them; they are the launch's matter and count only if asked for
 constexpr options tiled = with<&options::tiling_prevents_fusion, true>;
 static_assert(ask(si::fuse<tiled, X>(turned), "sin_0", "cos_0") == refusal::tilings_differ);
 constexpr auto both_turned = [](auto x, auto q) {

@@ -1,6 +1,6 @@
 // Tiles of two dimensions: which one a pointwise loop wants whose accesses are contiguous along different dimensions,
-// and whether two loops want the same. sinter's kernels walk one dimension, coalesced or not, so that tiles refuse a
-// fusion only with options.tiling_prevents_fusion; combo kernels are divided by them.
+// and whether two loops want the same. How a kernel reads transposed operands is decided at the launch, fused or not, so
+// that tiles refuse a fusion only with options.tiling_prevents_fusion; combo kernels are divided by them.
 // Reference: Inductor's SIMDScheduling.candidate_tilings and select_tiling.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
