@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What sinter costs the compiler: seconds for the first program a user writes, and for chains of 1 to 200 pointwise ops,
-# the least of three runs. With --check, fails where a number is over its limit. Generated sources go to build/.
+# What sinter costs the compiler: seconds for the first program a user writes, for chains of 1 to 200 pointwise ops with
+# their kernel, and for scheduling networks of 10 to 300 graph nodes; the least of three runs. With --check, fails where a number is over its limit. Generated sources go to build/.
 #   CXX, NVCC, ARCH choose the compilers and nvcc's architecture; RUNS how often each is timed; FLAGS adds include paths.
 set -euo pipefail
 export LC_ALL=C
@@ -9,6 +9,9 @@ cd "$(dirname "$0")/../.."
 quickstart_limit_cxx=3     # seconds; a pause nobody minds
 quickstart_limit_nvcc=8    # seconds; below a single CUB header (benchmarks of 2025: 7 to 17)
 hundred_ops_limit_nvcc=2.5 # seconds that a chain of 100 ops may take over a chain of one
+schedule_limit_cxx=1       # seconds that scheduling 100 nodes may take over scheduling one
+schedule_limit_nvcc=2
+schedule_growth_limit=9    # times that what 300 nodes add may exceed what 100 add: below quadratic
 
 cxx=${CXX:-g++}
 nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
@@ -37,6 +40,35 @@ void run(cudaStream_t stream, float* in, float* out, int size) { f(stream, X{in,
 #else
 void run(float* in, float* out, int size) { f(si::host, X{in, size}, X{out, size}); }
 #endif
+END
+}
+
+write_network() { # write_network NODES: residual blocks, attention and MLP by turns, from primitives; 47 nodes a pair
+  local blocks=$((($1 + 12) * 2 / 47)) i
+  cat <<END
+#include <sinter/sinter.hpp>
+namespace si = sinter;
+constexpr auto attention = [](auto x, auto w, auto v) {
+  auto h = si::layer_norm(x, 1e-5f);
+  auto scores = si::matmul(si::matmul(h, w), si::transpose(si::matmul(h, v)));
+  return x + si::matmul(si::softmax(scores * 0.125f), h);
+};
+constexpr auto mlp = [](auto x, auto w, auto v) {
+  auto h = si::rms_norm(x, 1e-5f);
+  return x + si::matmul(si::silu(si::matmul(h, w)) * si::matmul(h, v), si::transpose(w));
+};
+constexpr auto network = [](auto x0, [[maybe_unused]] auto w, [[maybe_unused]] auto v) {
+END
+  for ((i = 1; i <= blocks; i++)); do
+    if ((i % 2)); then echo "  auto x$i = attention(x$((i - 1)), w, v);"; else echo "  auto x$i = mlp(x$((i - 1)), w, v);"; fi
+  done
+  cat <<END
+  return si::exp(x$blocks);
+};
+using X = si::tensor<float, 256, 64>;
+using W = si::tensor<float, 64, 64>;
+constexpr auto f = si::fuse<X, W, W>(network);
+static_assert(f.kernel_count() > 0);  // nothing is lowered
 END
 }
 
@@ -72,6 +104,17 @@ for ops in 1 25 50 100 200; do
   [ $ops != 100 ] || hundred_ops_nvcc=$(growth "$device" "$first_device")
 done
 row quickstart tests/acceptance/quickstart.cpp
+quickstart=$host quickstart_nvcc=$device
+
+first_host=''
+for nodes in 1 10 30 100 300; do
+  write_network $nodes >"$out/network_$nodes.cpp"
+  row "schedule $nodes nodes" "$out/network_$nodes.cpp"
+  case $nodes in
+    100) schedule=$(growth "$host" "$first_host") schedule_nvcc=$(growth "$device" "$first_device") ;;
+    300) times=$(awk -v a="$(growth "$host" "$first_host")" -v b="$schedule" 'BEGIN { printf "%.1f", a / (b < 0.01 ? 0.01 : b) }') ;;
+  esac
+done
 
 [ "${1:-}" = --check ] || exit 0
 failed=0
@@ -80,7 +123,11 @@ within() { # within WHAT SECONDS LIMIT
   echo "$1 took $2 s; the limit is $3 s." >&2
   failed=1
 }
-within "quickstart with $(basename "$cxx")" "$host" $quickstart_limit_cxx
-within 'quickstart with nvcc' "$device" $quickstart_limit_nvcc
+within "quickstart with $(basename "$cxx")" "$quickstart" $quickstart_limit_cxx
+within 'quickstart with nvcc' "$quickstart_nvcc" $quickstart_limit_nvcc
 within 'a chain of 100 ops over one op, with nvcc,' "$hundred_ops_nvcc" $hundred_ops_limit_nvcc
+within "scheduling 100 nodes with $(basename "$cxx")" "$schedule" $schedule_limit_cxx
+within 'scheduling 100 nodes with nvcc' "$schedule_nvcc" $schedule_limit_nvcc
+awk -v s="$times" -v l="$schedule_growth_limit" 'BEGIN { exit !(s + 0 <= l) }' ||
+  { echo "Scheduling 300 nodes takes $times times as long as 100; the limit is $schedule_growth_limit." >&2; failed=1; }
 exit $failed

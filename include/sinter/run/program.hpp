@@ -143,9 +143,10 @@ constexpr extent_map unify_extents() {
 template <class Fn, class... T>
 inline constexpr extent_map unified_extents = unify_extents<Fn, T...>();
 
-/// The smallest graph size that holds a trace.
+/// The smallest graph size that holds a trace. Small ones are few, so that programs share their passes; sets of a large
+/// one are no larger than they must be.
 constexpr int tier_of(const trace& t) {
-  for (int capacity = 32; capacity < max_nodes; capacity *= 2)
+  for (int capacity = 32; capacity < max_nodes; capacity += capacity < 128 ? capacity : 64)
     if (t.nodes.size() + 8 <= capacity && t.lists.size() + 8 <= capacity / 2 + 32 && t.scalars.size() + 8 <= capacity / 2 + 16 &&
         t.inputs.size() <= capacity / 4 + 32 && t.outputs.size() <= capacity / 4 + 32 &&
         t.numbers.definitions.size() + 32 <= capacity / 2 + 64)

@@ -102,18 +102,24 @@ struct fusion_round {
       for (int i = 0; i < list.size(); ++i)
         for (int j = i + 1; j < list.size() && j <= i + s.o->pair_window; ++j) consider(list[i], list[j]);
     };
-    fixed_set<Capacity> visited{};
+    // The groups that touch each buffer, as chains of positions plus one.
+    fixed_vector<short, max_dependencies<Capacity>> users{};
+    short first_user[Capacity]{}, next_user[max_dependencies<Capacity>]{};
+    for (int i = order.size() - 1; i >= 0; --i)
+      s.groups[order[i]].buffers.each([&](int buffer) {
+        const int at = users.push_back(order[i]);
+        next_user[at] = first_user[buffer];
+        first_user[buffer] = static_cast<short>(at + 1);
+      });
     for (int group : order) {
       // (Not the group's set: that is in another order.)
       for (int m = s.groups[group].head; m >= 0; m = s.after(group, m))
         for (int k = 0; k < s.list.nodes[m].num_dependencies; ++k) {
-          const int buffer = s.list.dependencies[s.list.nodes[m].first_dependency + k].buffer;
-          if (visited.contains(buffer)) continue;
-          visited.insert(buffer);
-          fixed_vector<short, Capacity> users{};
-          for (short user : order)
-            if (s.groups[user].buffers.contains(buffer)) users.push_back(user);
-          pair_up(users);
+          short& first = first_user[s.list.dependencies[s.list.nodes[m].first_dependency + k].buffer];
+          fixed_vector<short, Capacity> list{};
+          for (int at = first - 1; at >= 0; at = next_user[at] - 1) list.push_back(users[at]);
+          pair_up(list);
+          first = 0;  // once is enough
         }
     }
     if (!s.o->aggressive_fusion) return;

@@ -172,8 +172,9 @@ struct group_state {
     fixed_set<max_groups> visited{};
     for (bool changed = true; changed;) {
       changed = false;
-      for (int c = 0; c < groups.size(); ++c) {
-        const group& x = groups[c];
+      int c = -1;
+      for (const group& x : groups) {
+        ++c;
         if (!x.alive || x.size == 1 || c == a || c == b || visited.contains(c)) continue;
         if (!x.members.intersects(after)) continue;
         if (x.members.intersects(before)) return true;
