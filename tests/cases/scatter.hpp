@@ -85,4 +85,13 @@ TEST_CASE("index_put: with a product, with a reduction, with run-time extents") 
   check<si::tensor<float, 5, si::dyn>, si::tensor<std::int32_t, 5, si::dyn>>([](auto x, auto i) { return si::scatter<1>(si::sin(x), i, 1.f); }, {{9, 3, 9}, {{}, {-9, 8}}});
 }
 
+TEST_CASE("index_put: at pairs of indices") {
+  check<W, I3, I3>([](auto x, auto i, auto j) { return si::index_put(x, i, j, 1.f); }, {{}, {{}, {-6, 5}, {-8, 7}}});
+  check<W, I3, I3>([](auto x, auto i, auto j) { auto y = si::index_put(si::exp(x), i, j, 1.f); return std::tuple(y, si::assign(x, si::index_put(x, i, j, 2.f)), x + 1); }, {{}, {{}, {-9, 9}, {-9, 9}}});  // some lie outside
+  check<W, si::tensor<std::int32_t, 3, 1>, si::tensor<std::uint8_t, 2>, si::tensor<float, 3, 2>>([](auto x, auto i, auto j, auto v) { return si::index_put(x, si::iota<0>(i) + i * 0, si::iota<0>(j) * 3 + j * 0, v); });
+  check<si::tensor<float, 4, 5, 3>, I3, si::tensor<float, 3, 3>>([](auto x, auto i, auto v) { return si::index_put(x, places<4>(i), places<5>(i), v); });
+  check<si::strided_tensor<float, 6, 8>, I3, I3>([](auto x, auto i, auto j) { return std::tuple(si::assign(x, si::index_put(x, i, j, 1.f)), si::sum(x)); }, {{}, {{}, {0, 5}, {0, 7}}});
+  check<si::tensor<float, si::dyn, si::dyn>, I3, I3>([](auto x, auto i, auto j) { return std::tuple(si::index_put(x, i, j, 1.f), si::assign(x, si::index_put(x, i, j, 2.f))); }, {{6, 8}, {{}, {-6, 5}, {-8, 7}}});
+}
+
 }  // namespace

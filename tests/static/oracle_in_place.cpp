@@ -23,6 +23,10 @@ static_assert(IN01.workspace_bytes() == 0, "IN01: the cosine lies where the resu
 SINTER_ROW(IN02, 1, 6, si::fuse<V, I2>([](auto a, auto b) { return si::assign(a, si::index_put(a, b, 1.f)); }));
 SINTER_ROW(IN04, 1, 42, si::fuse<M, I2>([](auto a, auto b) { return si::assign(a, si::index_put<1>(a, b, 1.f)); }));
 
+SINTER_ROW(IN04_places, 1, 2 + 2 + 2 + 2, si::fuse<M, I2, I2>([](auto a, auto b, auto c) {
+             return si::assign(a, si::index_put(a, b, c, 1.f));
+           }));
+
 // ---- 15: a target that is read later is copied
 SINTER_ROW(TT07, 2, 3 * 1024 + 2 * 10, si::fuse<si::tensor<float, 1024>>([](auto x) {
              auto index = si::iota<0>(si::slice<0, 0, 10>(x));

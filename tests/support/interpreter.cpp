@@ -416,11 +416,14 @@ class evaluation {
     for (std::int64_t i = 0; i < count(index.shape); ++i) {
       const indices at = indices_of(i, index.shape);
       indices where(map.size());
-      bool is_there = true;
-      for (std::size_t d = 0; d < map.size(); ++d) {
-        where[d] = map[d] >= 0 ? at[map[d]] : index.cells[static_cast<std::size_t>(i)].whole;
-        if (where[d] < 0) where[d] += out.shape[d];
-        is_there = is_there && where[d] >= 0 && where[d] < out.shape[d];
+      std::int64_t taken = 1, position_in_taken = index.cells[static_cast<std::size_t>(i)].whole;
+      for (std::size_t d = 0; d < map.size(); ++d)
+        if (map[d] < 0) taken *= out.shape[d];
+      if (position_in_taken < 0) position_in_taken += taken;
+      const bool is_there = position_in_taken >= 0 && position_in_taken < taken;
+      for (std::size_t d = map.size(); is_there && d-- > 0;) {
+        where[d] = map[d] >= 0 ? at[map[d]] : position_in_taken % out.shape[d];
+        if (map[d] < 0) position_in_taken /= out.shape[d];
       }
       if (!is_there) continue;
       out.cells[static_cast<std::size_t>(position(where, out.shape))] = stored(out.type, v.cells[v.shape.empty() ? 0 : static_cast<std::size_t>(i)]);

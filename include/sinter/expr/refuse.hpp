@@ -166,6 +166,14 @@ constexpr void index_put_index_type() {
   static_assert(is_integral(Index),
                 "index_put<axis>(x, index, v): the index has no integer element type; cast it to std::int64_t");
 }
+template <int Rank, int IndexRank, bool IndicesBroadcast, dtype I, dtype J>
+constexpr void index_put_pair() {
+  static_assert(Rank >= 2 && Rank + IndexRank - 2 <= max_rank,
+                "index_put(x, i, j, v): x has fewer than two dimensions, or what is replaced more than eight; reshape them");
+  static_assert(IndicesBroadcast, "index_put(x, i, j, v): the indices do not broadcast; check the shapes");
+  static_assert(is_integral(I) && is_integral(J),
+                "index_put(x, i, j, v): an index has no integer element type; cast it to std::int64_t");
+}
 struct index_put_refusal {
   template <int Rank, int ValueRank>
   static constexpr void rank() {

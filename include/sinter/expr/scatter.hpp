@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sinter/expr/index.hpp"
+#include "sinter/expr/reduction.hpp"
 
 namespace sinter {
 namespace detail {
@@ -47,6 +48,17 @@ constexpr extents indexed_shape(const extents& x, int axis, const extents& index
   return e;
 }
 
+/// The dimensions of a from `first` on; those of a, then those of b.
+constexpr extents kept_last(const extents& a, int first) {
+  extents e{};
+  for (int d = first; d < a.rank; ++d) e.push_back(a[d]);
+  return e;
+}
+constexpr extents joined(extents a, const extents& b) {
+  for (int d = 0; d < b.rank; ++d) a.push_back(b[d]);
+  return a;
+}
+
 }  // namespace detail
 
 /// x with x[index] = value along Axis, where index is an integer array of any rank: value broadcasts to x's extents with
@@ -70,6 +82,34 @@ constexpr expr<T, S> index_put(expr<T, S> x, expr<I, J> index, V value) {
       extents map{S.rank, {}};
       for (int d = 0; d < S.rank; ++d) map[d] = d < axis_number ? d : d == axis_number ? -1 : d + J.rank - 1;
       return detail::scattered<shape>(x, detail::reshaped<aligned>(index), value, map);
+    }
+  }
+  x.graph()->refused = true;
+  return x;
+}
+
+/// x with x[i, j] = value: two integer arrays that broadcast, of any rank; the rest as above. Source: torch.index_put.
+template <dtype T, extents S, dtype I, extents J, dtype K, extents L, detail::operand V>
+constexpr expr<T, S> index_put(expr<T, S> x, expr<I, J> i, expr<K, L> j, V value) {
+  constexpr broadcast_result both = broadcast(J, L);
+  constexpr bool fits = S.rank >= 2 && S.rank + both.shape.rank - 2 <= max_rank && both.ok && is_integral(I) && is_integral(K);
+  if constexpr (!fits) {
+    detail::index_put_pair<S.rank, both.shape.rank, both.ok, I, K>();
+  } else {
+    constexpr extents aligned = detail::joined(both.shape, detail::with_ones(detail::kept_last(S, 2), ~0u));
+    constexpr extents shape = detail::joined(both.shape, detail::kept_last(S, 2));
+    if constexpr (detail::replaces<detail::index_put_refusal, shape, V>()) {
+      trace* t = x.graph();
+      const origin_scope call(t, "index_put");
+      const auto rows = detail::reduced_count<1, dtype::i64>(x), columns = detail::reduced_count<2, dtype::i64>(x);
+      const auto from_start = [](auto index, auto extent) { return where(index < c<0>, index + extent, index); };
+      const auto row = from_start(expr<dtype::i64, J>(t, detail::widened(t, i.id(), dtype::i64)), rows);
+      const auto column = from_start(expr<dtype::i64, L>(t, detail::widened(t, j.id(), dtype::i64)), columns);
+      const auto is_there = row >= c<0> && row < rows && column >= c<0> && column < columns;
+      const auto position = where(is_there, row * columns + column, rows * columns);  // past the end: nothing is written
+      extents map{S.rank, {-2, -1}};
+      for (int d = 2; d < S.rank; ++d) map[d] = both.shape.rank + d - 2;
+      return detail::scattered<shape>(x, detail::reshaped<aligned>(position), value, map);
     }
   }
   x.graph()->refused = true;

@@ -33,7 +33,8 @@ namespace sinter {
 ///   custom     up to three operands, row-major in memory; attr = position in graph::customs
 ///   assign     a = the written view (of an input, or of its newest version), b = value; result: the whole new input
 ///   scatter    a = target, b = value, c = index of the value's extents; list: target dimension d is value dimension
-///              list[d], or -1: taken from the index; result: the target with those elements replaced
+///              list[d], or -1: taken from the index (-2: the index is a position in this dimension and the next);
+///              result: the target with those elements replaced
 struct node {
   op what{};
   dtype type{};

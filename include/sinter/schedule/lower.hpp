@@ -258,9 +258,10 @@ struct lowering {
     const node& n = (*g)[id];
     const extents& from = g->shape(n.operands[0]);
     coordinates at{from.rank, false, {}};
+    extent = 1;
     for (int d = 0; d < from.rank; ++d)
       if (g->lists[n.list][d] < 0)
-        stride = strides[d], extent = from[d];
+        stride = strides[d], extent = numbers->product(extent, from[d]);
       else
         at.dims[d] = coords[c].dims[static_cast<int>(g->lists[n.list][d])];
     return place(offset_of(at, strides, *numbers), id);

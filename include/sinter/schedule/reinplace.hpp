@@ -86,8 +86,11 @@ constexpr graph<Capacity> reinplace(const graph<Capacity>& g) {
     }
     if (n.what == op::scatter) {
       const int target = g[id].operands[0], back = assigned_back(g, id);
+      const node& memory = g[memory_of(g, target)];
+      const bool strided = memory.what == op::input && (g.inputs[memory.attr].strided || g.inputs[memory.attr].layout.rank > 0);
+      const bool fits = !strided || g.lists[g[id].list][0] != -2;  // positions in two dimensions take them as one
       const bool has_memory = back >= 0 ? fits_input(g, id, back) : is_temporary(out, n.operands[0]);
-      if (has_memory && !read_after(g, target, id, back)) {
+      if (fits && has_memory && !read_after(g, target, id, back)) {
         // What is written must not depend on what is there while it is written.
         const auto made = nodes_made_of(g, target);
         for (int k = 1; k < 3; ++k)
