@@ -1,5 +1,5 @@
-// custom<Op>(x, ...): a kernel of the user's as a node of the graph. The plan gives it memory, its place in the order and
-// a name; nothing is fused with it.
+// custom<Op>(x, ...): a kernel of the user's as a node of the graph. The plan gives it memory, its place in the order
+// and a name; nothing is fused with it.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -30,10 +30,12 @@ constexpr auto result_type() {
 
 template <class Op, int Operands>
 constexpr void custom_op() {
-  static_assert(names_itself<Op>, "custom<Op>(x...): Op has no static constexpr name; the plan's kernels are named by it");
+  static_assert(names_itself<Op>,
+                "custom<Op>(x...): Op has no static constexpr name; the plan's kernels are named by it");
   static_assert(runs_on_host<Op> || runs_on_cuda<Op>,
                 "custom<Op>(x...): Op has neither host(const custom_call&) nor cuda(const custom_call&); give it one");
-  static_assert(Operands <= max_custom_operands, "custom<Op>(x...): there are more than three operands; concat some of them");
+  static_assert(Operands <= max_custom_operands,
+                "custom<Op>(x...): there are more than three operands; concat some of them");
 }
 
 }  // namespace detail

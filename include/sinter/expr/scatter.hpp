@@ -30,7 +30,8 @@ constexpr bool replaces() {
   if constexpr (is_expr<V>) {
     constexpr int conflict = broadcast_conflict(V::shape, Shape);
     if constexpr (V::rank > Shape.rank) Verb::template rank<Shape.rank, V::rank>();
-    if constexpr (conflict >= 0) Verb::template extent<conflict, Shape[conflict], V::shape[conflict - (Shape.rank - V::rank)]>();
+    if constexpr (conflict >= 0)
+      Verb::template extent<conflict, Shape[conflict], V::shape[conflict - (Shape.rank - V::rank)]>();
     return V::rank <= Shape.rank && conflict < 0;
   } else {
     return true;
@@ -61,9 +62,9 @@ constexpr extents joined(extents a, const extents& b) {
 
 }  // namespace detail
 
-/// x with x[index] = value along Axis, where index is an integer array of any rank: value broadcasts to x's extents with
-/// those of the index in the place of Axis. Negative indices count from the end, those out of range write nothing; which
-/// value a place named twice gets is not said. Source: torch.index_put, torch.index_copy, torch.index_fill.
+/// x with x[index] = value along Axis, where index is an integer array of any rank: value broadcasts to x's extents
+/// with those of the index in the place of Axis. Negative indices count from the end, those out of range write nothing;
+/// which value a place named twice gets is not said. Source: torch.index_put, torch.index_copy, torch.index_fill.
 template <long Axis = 0, dtype T, extents S, dtype I, extents J, detail::operand V>
 constexpr expr<T, S> index_put(expr<T, S> x, expr<I, J> index, V value) {
   constexpr bool fits = normalize_axis(Axis, S.rank) >= 0 && S.rank + J.rank - 1 <= max_rank;
@@ -92,7 +93,8 @@ constexpr expr<T, S> index_put(expr<T, S> x, expr<I, J> index, V value) {
 template <dtype T, extents S, dtype I, extents J, dtype K, extents L, detail::operand V>
 constexpr expr<T, S> index_put(expr<T, S> x, expr<I, J> i, expr<K, L> j, V value) {
   constexpr broadcast_result both = broadcast(J, L);
-  constexpr bool fits = S.rank >= 2 && S.rank + both.shape.rank - 2 <= max_rank && both.ok && is_integral(I) && is_integral(K);
+  constexpr bool fits =
+      S.rank >= 2 && S.rank + both.shape.rank - 2 <= max_rank && both.ok && is_integral(I) && is_integral(K);
   if constexpr (!fits) {
     detail::index_put_pair<S.rank, both.shape.rank, both.ok, I, K>();
   } else {
@@ -106,7 +108,8 @@ constexpr expr<T, S> index_put(expr<T, S> x, expr<I, J> i, expr<K, L> j, V value
       const auto row = from_start(expr<dtype::i64, J>(t, detail::widened(t, i.id(), dtype::i64)), rows);
       const auto column = from_start(expr<dtype::i64, L>(t, detail::widened(t, j.id(), dtype::i64)), columns);
       const auto is_there = row >= c<0> && row < rows && column >= c<0> && column < columns;
-      const auto position = where(is_there, row * columns + column, rows * columns);  // past the end: nothing is written
+      const auto past_end = rows * columns;  // nothing is written there
+      const auto position = where(is_there, row * columns + column, past_end);
       extents map{S.rank, {-2, -1}};
       for (int d = 2; d < S.rank; ++d) map[d] = both.shape.rank + d - 2;
       return detail::scattered<shape>(x, detail::reshaped<aligned>(position), value, map);
@@ -123,7 +126,8 @@ constexpr expr<T, S> scatter(expr<T, S> x, expr<I, J> index, V value) {
   constexpr bool axis_fits = J.rank == S.rank && normalize_axis(Axis, S.rank) >= 0;
   constexpr int conflict = axis_fits ? detail::other_axis_conflict(S, J, normalize_axis(Axis, S.rank)) : -1;
   if constexpr (!axis_fits) detail::scatter_axis<Axis, S.rank, J.rank>();
-  if constexpr (conflict >= 0) detail::scatter_extents<conflict, S[conflict < 0 ? 0 : conflict], J[conflict < 0 ? 0 : conflict]>();
+  if constexpr (conflict >= 0)
+    detail::scatter_extents<conflict, S[conflict < 0 ? 0 : conflict], J[conflict < 0 ? 0 : conflict]>();
   if constexpr (!is_integral(I)) detail::scatter_index_type<I>();
   if constexpr (axis_fits && conflict < 0 && is_integral(I)) {
     if constexpr (detail::replaces<detail::scatter_refusal, J, V>()) {

@@ -20,7 +20,8 @@ custom_array custom_array_of(const call<Program>& c) {
   constexpr int memory = memory_of(Program::g, Node);
   constexpr auto extents_of = [] {
     std::array<number_source, max_rank> e{};
-    for (int d = 0; d < Program::g.shape(Node).rank; ++d) e[static_cast<std::size_t>(d)] = plan::source(Program::g.shape(Node)[d]);
+    const extents& shape = Program::g.shape(Node);
+    for (int d = 0; d < shape.rank; ++d) e[static_cast<std::size_t>(d)] = plan::source(shape[d]);
     return e;
   }();
   constexpr pointer_source where = plan::pointer(Node);
@@ -44,8 +45,8 @@ void run_custom(const call<Program>& c, bool on_cuda, void* stream) {
   constexpr custom_function f = Program::g.customs[n.attr];
   const auto function = on_cuda ? f.cuda : f.host;
   if (function == nullptr)
-    throw argument_error("custom op " + std::string(f.name) + " has no function for " + (on_cuda ? "CUDA" : "the host") +
-                         "; give it one, or run elsewhere");
+    throw argument_error("custom op " + std::string(f.name) + " has no function for " +
+                         (on_cuda ? "CUDA" : "the host") + "; give it one, or run elsewhere");
   custom_call arrays{};
   [&]<int... K>(std::integer_sequence<int, K...>) {
     ((arrays.operands[K] = custom_array_of<Program, n.operands[K]>(c)), ...);

@@ -1,5 +1,6 @@
-// Concat in parts: a result that joins matmuls with others is memory into which each writes its part, so that no product
-// is copied. Products become assignments to slices, what else there is one more; a second such run would cost a kernel.
+// Concat in parts: a result that joins matmuls with others is memory into which each writes its part, so that no
+// product is copied. Products become assignments to slices, what else there is one more; a second such run would cost
+// a kernel.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -43,7 +44,8 @@ struct concat_parts {
       products += is_product(leaves[i]);
       runs += !is_product(leaves[i]) && (i == 0 || is_product(leaves[i - 1]));
     }
-    const bool fits = g.size() + 4 * leaves.size() < Capacity && g.lists.size() + 3 * leaves.size() < decltype(g.lists)::capacity;
+    const bool fits = g.size() + 4 * leaves.size() < Capacity &&
+                      g.lists.size() + 3 * leaves.size() < decltype(g.lists)::capacity;
     return products > 0 && runs <= 1 && fits;
   }
 

@@ -1,5 +1,5 @@
-// Index propagation: an integer value that is computed from positions alone (iota, constants, + - * // % and casts) as an
-// index form with its range. A gather at such an index reads where a view would; nothing indirect remains.
+// Index propagation: an integer value that is computed from positions alone (iota, constants, + - * // % and casts) as
+// an index form with its range. A gather at such an index reads where a view would; nothing indirect remains.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -107,11 +107,13 @@ struct index_values {
 
  private:
   static constexpr long limit = 1L << 31;
-  static constexpr bool is_one_value(const index_value_form& v) { return v.known && v.form.size == 0 && v.low == v.high; }
+  static constexpr bool is_one_value(const index_value_form& v) {
+    return v.known && v.form.size == 0 && v.low == v.high;
+  }
 
   constexpr index_value_form added(index_value_form a, const index_value_form& b) const {
-    const bool one_is_static = is_static(a.low) && is_static(b.low) && (is_one_value(a) || is_one_value(b) || (is_static(a.high) && is_static(b.high)));
-    a.known = a.known && b.known && one_is_static;
+    const bool has_range = is_one_value(a) || is_one_value(b) || (is_static(a.high) && is_static(b.high));
+    a.known = a.known && b.known && is_static(a.low) && is_static(b.low) && has_range;
     if (!a.known) return a;
     accumulate(a.form, b.form, 1, numbers);
     canonicalize(a.form, numbers);

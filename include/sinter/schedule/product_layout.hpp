@@ -1,5 +1,5 @@
-// Where a matmul's result lies if it is written by rows: one stride for rows, one for batches, columns next to each other.
-// A foreign matmul can write so into a part of a larger array.
+// Where a matmul's result lies if it is written by rows: one stride for rows, one for batches, columns next to each
+// other. A foreign matmul can write so into a part of a larger array.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -35,7 +35,8 @@ constexpr product_layout layout_of_product(const access_form& f, number rows, nu
       l.ok = false;
     }
   }
-  const bool steps_over = l.row == 0 || l.row == columns || rows == 1 || (is_static(l.row) && is_static(columns) && l.row > columns);
+  const bool is_longer = is_static(l.row) && is_static(columns) && l.row > columns;
+  const bool steps_over = l.row == 0 || l.row == columns || rows == 1 || is_longer;
   l.ok = l.ok && !f.failed && steps_over;
   return l;
 }

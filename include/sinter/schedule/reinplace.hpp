@@ -1,6 +1,6 @@
 // Reinplace: gives each scatter the memory it writes into. That of its target if nothing reads the target later: of a
-// computed value, or of an input to which the result is assigned at once. Otherwise a copy of the target. Scalars that a
-// custom op reads get memory, too.
+// computed value, or of an input to which the result is assigned at once. Otherwise a copy of the target. Scalars that
+// a custom op reads get memory, too.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -33,7 +33,8 @@ template <class Graph>
 constexpr bool fits_input(const Graph& g, int scatter, int assign) {
   bool changes_again = false;
   for (int a : g.assigns) changes_again = changes_again || (a > assign && memory_of(g, a) == memory_of(g, assign));
-  return !g.outputs.contains(static_cast<short>(scatter)) && !(changes_again && read_after(g, scatter, scatter, assign));
+  const bool is_result = g.outputs.contains(static_cast<short>(scatter));
+  return !is_result && !(changes_again && read_after(g, scatter, scatter, assign));
 }
 /// Is it a computed value, whose memory is the plan's?
 template <class Graph>
@@ -74,7 +75,8 @@ constexpr graph<Capacity> reinplace(const graph<Capacity>& g) {
     node n = g[id];
     for (short& operand : n.operands)
       if (operand >= 0) operand = renamed[operand];
-    if (n.what == op::assign && out[n.operands[1]].what == op::scatter && memory_of(out, n.operands[1]) == memory_of(out, n.operands[0])) {
+    if (n.what == op::assign && out[n.operands[1]].what == op::scatter &&
+        memory_of(out, n.operands[1]) == memory_of(out, n.operands[0])) {  // it is there already
       renamed[id] = n.operands[1];
       continue;
     }
@@ -87,7 +89,8 @@ constexpr graph<Capacity> reinplace(const graph<Capacity>& g) {
     if (n.what == op::scatter) {
       const int target = g[id].operands[0], back = assigned_back(g, id);
       const node& memory = g[memory_of(g, target)];
-      const bool strided = memory.what == op::input && (g.inputs[memory.attr].strided || g.inputs[memory.attr].layout.rank > 0);
+      const bool strided =
+          memory.what == op::input && (g.inputs[memory.attr].strided || g.inputs[memory.attr].layout.rank > 0);
       const bool fits = !strided || g.lists[g[id].list][0] != -2;  // positions in two dimensions take them as one
       const bool has_memory = back >= 0 ? fits_input(g, id, back) : is_temporary(out, n.operands[0]);
       if (fits && has_memory && !read_after(g, target, id, back)) {
@@ -101,7 +104,8 @@ constexpr graph<Capacity> reinplace(const graph<Capacity>& g) {
     }
     renamed[id] = static_cast<short>(out.nodes.push_back(n));
   }
-  out.lists = g.lists, out.scalars = g.scalars, out.origins = g.origins, out.numbers = g.numbers, out.customs = g.customs;
+  out.lists = g.lists, out.scalars = g.scalars, out.origins = g.origins;
+  out.numbers = g.numbers, out.customs = g.customs;
   for (input_info i : g.inputs) {
     i.node = renamed[i.node];
     out.inputs.push_back(i);
