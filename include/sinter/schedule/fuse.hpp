@@ -45,7 +45,7 @@ struct candidate {
   }
 };
 
-/// One round: what is asked, what may be, and what is done.
+/// A round: what is asked, what may be, and what is done. One object for all, since making it is work for a compiler.
 template <int Capacity, class Recorder>
 struct fusion_round {
   fusion_result<Capacity, Recorder>& r;
@@ -171,17 +171,18 @@ struct fusion_round {
     }
     return fused;
   }
-};
 
-/// One round. Returns how many pairs were fused.
-template <int Capacity, class Recorder>
-constexpr int fuse_once(fusion_result<Capacity, Recorder>& r, bool may_reorder) {
-  fusion_round<Capacity, Recorder> round{r, may_reorder};
-  round.find_candidates();
-  round.sort_candidates();
-  r.overflowed = r.overflowed || round.candidates.overflowed || r.state.list.overflowed();
-  return round.apply();
-}
+  /// Returns whether anything was fused.
+  constexpr bool run(bool reorder) {
+    may_reorder = reorder;
+    candidates.count = 0;
+    for (int a = 0; a < r.state.groups.size(); ++a) seen[a] = {};
+    find_candidates();
+    sort_candidates();
+    r.overflowed = r.overflowed || candidates.overflowed || r.state.list.overflowed();
+    return apply() > 0;
+  }
+};
 
 template <class Recorder, int Capacity>
 constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g, const options& o,
@@ -192,9 +193,10 @@ constexpr fusion_result<Capacity, Recorder> fuse_nodes(const graph<Capacity>& g,
   r.state.list = nodes;
   r.state.init();
   form_lists(r.state);
-  for (bool shrinks = true; shrinks && r.rounds < o.max_fusion_rounds; ++r.rounds) shrinks = fuse_once(r, false) > 0;
+  fusion_round<Capacity, Recorder> round{r};
+  for (bool shrinks = true; shrinks && r.rounds < o.max_fusion_rounds; ++r.rounds) shrinks = round.run(false);
   if (o.loop_ordering && backend_of(o.target).reorders_loops)
-    for (bool shrinks = true; shrinks; ++r.rounds) shrinks = fuse_once(r, true) > 0;
+    for (bool shrinks = true; shrinks; ++r.rounds) shrinks = round.run(true);
   if (o.combo_kernels) combine_kernels(r.state);
   return r;
 }
