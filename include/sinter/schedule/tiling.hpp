@@ -1,6 +1,6 @@
 // Tiles of two dimensions: which one a pointwise loop wants whose accesses are contiguous along different dimensions,
-// and whether two loops want the same. How a kernel reads transposed operands is decided at the launch, fused or not, so
-// that tiles refuse a fusion only with options.tiling_prevents_fusion; combo kernels are divided by them.
+// and whether two loops want the same. How a kernel reads transposed operands is decided at the launch, fused or not,
+// so that tiles refuse a fusion only with options.tiling_prevents_fusion; combo kernels are divided by them.
 // Reference: Inductor's SIMDScheduling.candidate_tilings and select_tiling.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
@@ -27,7 +27,8 @@ constexpr tile_choice tile_for(const State& s, const dependency& d, const schedu
     if (f.terms[t].coef == 1 && f.terms[t].div != 1) best.inner = f.terms[t].div;
   bool indexed_inside = false;
   for (int t = 0; t < f.size; ++t)
-    if (f.terms[t].mod != 0 && numbers.divides(product(f.terms[t].div, f.terms[t].mod), best.inner)) indexed_inside = true;
+    if (f.terms[t].mod != 0 && numbers.divides(product(f.terms[t].div, f.terms[t].mod), best.inner))
+      indexed_inside = true;
   if (best.inner == 0 || !indexed_inside) return {};
   constexpr int warp = 32;
   const auto fills_warps = [&](number n) { return numbers.hint(n) >= warp && numbers.factor(n) % warp == 0; };
