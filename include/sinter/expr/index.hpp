@@ -201,10 +201,11 @@ constexpr assigned assign(expr<T, S> target, V value) {
   trace* t = target.graph();
   const origin_scope call(t, "assign");
   if constexpr (detail::is_expr<V>) {
-    constexpr int conflict = detail::broadcast_conflict(V::shape, S);
-    if constexpr (V::rank > S.rank) detail::assign_rank<S.rank, V::rank>();
-    if constexpr (conflict >= 0) detail::assign_extent<conflict, S[conflict], V::shape[conflict - (S.rank - V::rank)]>();
-    if constexpr (V::rank > S.rank || conflict >= 0) {
+    constexpr extents given = V::shape;  // V::shape in the calls themselves costs nvcc's front end half a gigabyte
+    constexpr int conflict = detail::broadcast_conflict(given, S);
+    if constexpr (given.rank > S.rank) detail::assign_rank<S.rank, given.rank>();
+    if constexpr (conflict >= 0) detail::assign_extent<conflict, S[conflict], given[conflict - (S.rank - given.rank)]>();
+    if constexpr (given.rank > S.rank || conflict >= 0) {
       t->refused = true;
       return {};
     }

@@ -28,11 +28,12 @@ constexpr expr<T, S> scattered(expr<T, S> x, expr<I, J> index, const V& value, c
 template <class Verb, extents Shape, operand V>
 constexpr bool replaces() {
   if constexpr (is_expr<V>) {
-    constexpr int conflict = broadcast_conflict(V::shape, Shape);
-    if constexpr (V::rank > Shape.rank) Verb::template rank<Shape.rank, V::rank>();
+    constexpr extents given = V::shape;  // (as in assign)
+    constexpr int conflict = broadcast_conflict(given, Shape);
+    if constexpr (given.rank > Shape.rank) Verb::template rank<Shape.rank, given.rank>();
     if constexpr (conflict >= 0)
-      Verb::template extent<conflict, Shape[conflict], V::shape[conflict - (Shape.rank - V::rank)]>();
-    return V::rank <= Shape.rank && conflict < 0;
+      Verb::template extent<conflict, Shape[conflict], given[conflict - (Shape.rank - given.rank)]>();
+    return given.rank <= Shape.rank && conflict < 0;
   } else {
     return true;
   }
