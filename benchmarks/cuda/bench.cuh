@@ -112,8 +112,8 @@ inline double copy_speed() {
     constexpr std::int64_t bytes = std::int64_t(1) << 28;
     const buffer<char> a(bytes), b(bytes);
     return 2.0 * bytes / microseconds(4, [&](int) {
-      check(cudaMemcpyAsync(b.data(), a.data(), bytes, cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
-    });
+             check(cudaMemcpyAsync(b.data(), a.data(), bytes, cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
+           });
   }();
   return speed;
 }
@@ -157,7 +157,8 @@ bool results_agree(const Fused& f, in<I...>, out<O...>, const settings& s, std::
     std::tuple host_inputs = inputs;  // an assignment writes into them
     (std::get<K>(device_inputs).upload(std::get<K>(inputs)), ...);
     f(si::host, make<I>(std::get<K>(host_inputs).data(), rows)..., make<O>(std::get<L>(outputs).data(), rows)...);
-    f(stream(), make<I>(std::get<K>(device_inputs).data(), rows)..., make<O>(std::get<L>(device_outputs).data(), rows)...);
+    f(stream(), make<I>(std::get<K>(device_inputs).data(), rows)...,
+      make<O>(std::get<L>(device_outputs).data(), rows)...);
     check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
     bool good = true;
     const auto compare = [&]<class T>(const std::vector<T>& expected, const std::vector<T>& found) {
@@ -167,73 +168,85 @@ bool results_agree(const Fused& f, in<I...>, out<O...>, const settings& s, std::
         worst = std::max(worst, std::fabs(to_double(expected[i]) - to_double(found[i])));
       if (worst <= tolerance<T>() * largest) return;
       good = false;
-      complaint = "the device's result differs from the host's by " + std::to_string(worst) + " of " + std::to_string(largest);
+      complaint =
+          "the device's result differs from the host's by " + std::to_string(worst) + " of " + std::to_string(largest);
     };
     (compare(std::get<L>(outputs), std::get<L>(device_outputs).download(numel<O>(rows))), ...);
     (compare(std::get<K>(host_inputs), std::get<K>(device_inputs).download(numel<I>(rows))), ...);
     return good;
-  }(std::index_sequence_for<I...>{}, std::index_sequence_for<O...>{});
+  }
+  (std::index_sequence_for<I...>{}, std::index_sequence_for<O...>{});
 }
 
 /// One benchmark: `f` on inputs I and outputs O.
 template <class Fused, class... I, class... O>
 void add(const char* name, const Fused& f, in<I...> inputs, out<O...> outputs, const settings& s) {
-  ::benchmark::RegisterBenchmark(name, [=](::benchmark::State& state) {
-    std::string complaint;
-    if (!results_agree(f, inputs, outputs, s, complaint)) return state.SkipWithError(complaint.c_str());
-    constexpr int num_dynamic = (0 + ... + I::num_dynamic) > 0;
-    double plan_bytes = 0;
-    if constexpr (num_dynamic > 0) plan_bytes = static_cast<double>(f.bytes_read(s.rows) + f.bytes_written(s.rows));
-    else plan_bytes = static_cast<double>(f.bytes_read() + f.bytes_written());
-    const double bytes = s.bytes > 0 ? s.bytes : plan_bytes;
-    // Three times the L2 between two uses of the same memory.
-    const int sets = static_cast<int>(std::clamp(180e6 / bytes + 1, 1.0, 64.0));
-    using set = std::tuple<std::tuple<buffer<typename I::element>...>, std::tuple<buffer<typename O::element>...>>;
-    std::vector<set> memory;
-    for (int i = 0; i < sets; ++i) {
-      memory.emplace_back(std::tuple{buffer<typename I::element>(numel<I>(s.rows))...},
-                          std::tuple{buffer<typename O::element>(numel<O>(s.rows))...});
-      std::apply(
-          [&](const auto&... b) {
-            const auto fill = [&]<class T>(const buffer<T>& to, std::int64_t size) {
-              if (i == 0) to.upload(values<T>(size, s.limit));
-            };
-            (fill(b, numel<I>(s.rows)), ...);
-          },
-          std::get<0>(memory.back()));
-      if (i > 0)  // the same values in every set
-        [&]<std::size_t... K>(std::index_sequence<K...>) {
-          (check(cudaMemcpy(std::get<K>(std::get<0>(memory.back())).data(), std::get<K>(std::get<0>(memory[0])).data(),
-                            static_cast<std::size_t>(numel<I>(s.rows)) * sizeof(typename I::element), cudaMemcpyDeviceToDevice),
-                 "cudaMemcpy"),
-           ...);
-        }(std::index_sequence_for<I...>{});
-    }
-    const auto launch = [&](int i) {
-      const set& m = memory[static_cast<std::size_t>(i % sets)];
-      [&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
-        f(stream(), make<I>(std::get<K>(std::get<0>(m)).data(), s.rows)..., make<O>(std::get<L>(std::get<1>(m)).data(), s.rows)...);
-      }(std::index_sequence_for<I...>{}, std::index_sequence_for<O...>{});
-    };
-    const double speed = copy_speed();
-    double time = 0;
-    for (auto _ : state) {
-      time = microseconds(std::max(sets, 8), launch);
-      state.SetIterationTime(time * 1e-6);
-    }
-    // Host time of a call: a batch that the stream can queue, without waiting for the device.
-    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
-    constexpr int calls = 100;
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) launch(i);
-    const std::chrono::duration<double, std::micro> host = std::chrono::steady_clock::now() - start;
-    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
-    state.counters["copy_%"] = 100 * bytes / time / speed;
-    state.counters["TB/s"] = bytes / time * 1e-6;
-    state.counters["MB"] = bytes * 1e-6;
-    state.counters["kernels"] = f.kernel_count();
-    state.counters["host_us"] = host.count() / calls;
-  })->UseManualTime()->Unit(::benchmark::kMicrosecond)->Iterations(3);
+  ::benchmark::RegisterBenchmark(
+      name,
+      [=](::benchmark::State& state) {
+        std::string complaint;
+        if (!results_agree(f, inputs, outputs, s, complaint)) return state.SkipWithError(complaint.c_str());
+        constexpr int num_dynamic = (0 + ... + I::num_dynamic) > 0;
+        double plan_bytes = 0;
+        if constexpr (num_dynamic > 0) plan_bytes = static_cast<double>(f.bytes_read(s.rows) + f.bytes_written(s.rows));
+        else plan_bytes = static_cast<double>(f.bytes_read() + f.bytes_written());
+        const double bytes = s.bytes > 0 ? s.bytes : plan_bytes;
+        // Three times the L2 between two uses of the same memory.
+        const int sets = static_cast<int>(std::clamp(180e6 / bytes + 1, 1.0, 64.0));
+        using set = std::tuple<std::tuple<buffer<typename I::element>...>, std::tuple<buffer<typename O::element>...>>;
+        std::vector<set> memory;
+        for (int i = 0; i < sets; ++i) {
+          memory.emplace_back(std::tuple{buffer<typename I::element>(numel<I>(s.rows))...},
+                              std::tuple{buffer<typename O::element>(numel<O>(s.rows))...});
+          std::apply(
+              [&](const auto&... b) {
+                const auto fill = [&]<class T>(const buffer<T>& to, std::int64_t size) {
+                  if (i == 0) to.upload(values<T>(size, s.limit));
+                };
+                (fill(b, numel<I>(s.rows)), ...);
+              },
+              std::get<0>(memory.back()));
+          if (i > 0)  // the same values in every set
+            [&]<std::size_t... K>(std::index_sequence<K...>) {
+              (check(cudaMemcpy(std::get<K>(std::get<0>(memory.back())).data(),
+                                std::get<K>(std::get<0>(memory[0])).data(),
+                                static_cast<std::size_t>(numel<I>(s.rows)) * sizeof(typename I::element),
+                                cudaMemcpyDeviceToDevice),
+                     "cudaMemcpy"),
+               ...);
+            }
+          (std::index_sequence_for<I...>{});
+        }
+        const auto launch = [&](int i) {
+          const set& m = memory[static_cast<std::size_t>(i % sets)];
+          [&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
+            f(stream(), make<I>(std::get<K>(std::get<0>(m)).data(), s.rows)...,
+              make<O>(std::get<L>(std::get<1>(m)).data(), s.rows)...);
+          }
+          (std::index_sequence_for<I...>{}, std::index_sequence_for<O...>{});
+        };
+        const double speed = copy_speed();
+        double time = 0;
+        for (auto _ : state) {
+          time = microseconds(std::max(sets, 8), launch);
+          state.SetIterationTime(time * 1e-6);
+        }
+        // Host time of a call: a batch that the stream can queue, without waiting for the device.
+        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+        constexpr int calls = 100;
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; ++i) launch(i);
+        const std::chrono::duration<double, std::micro> host = std::chrono::steady_clock::now() - start;
+        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+        state.counters["copy_%"] = 100 * bytes / time / speed;
+        state.counters["TB/s"] = bytes / time * 1e-6;
+        state.counters["MB"] = bytes * 1e-6;
+        state.counters["kernels"] = f.kernel_count();
+        state.counters["host_us"] = host.count() / calls;
+      })
+      ->UseManualTime()
+      ->Unit(::benchmark::kMicrosecond)
+      ->Iterations(3);
 }
 
 }  // namespace bench

@@ -23,7 +23,8 @@ constexpr auto rope = [](auto x, auto cosine, auto sine) {
 constexpr auto adam = [](auto p, auto g, auto m, auto v) {
   auto first = 0.9f * m + 0.1f * g;
   auto second = 0.999f * v + 0.001f * g * g;
-  return std::tuple(si::assign(p, p - 1e-3f * first / (si::sqrt(second) + 1e-8f)), si::assign(m, first), si::assign(v, second));
+  return std::tuple(si::assign(p, p - 1e-3f * first / (si::sqrt(second) + 1e-8f)), si::assign(m, first),
+                    si::assign(v, second));
 };
 
 }  // namespace

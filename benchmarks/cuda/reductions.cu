@@ -8,7 +8,9 @@ using namespace bench;
 
 constexpr auto column_sum = [](auto x) { return si::sum(x, si::axis<0>); };
 constexpr auto sum_of_squares = [](auto x) { return si::sum(x * x); };
-constexpr auto row_and_column_sums = [](auto x) { return std::tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>)); };
+constexpr auto row_and_column_sums = [](auto x) {
+  return std::tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>));
+};
 
 }  // namespace
 
@@ -24,7 +26,8 @@ int main(int argc, char** argv) {
   {
     using X = si::tensor<float, 8192, 8192>;
     using V = si::tensor<float, 8192>;
-    add("rowcol_sum_f32_8192", si::fuse<X>(row_and_column_sums), in<X>{}, out<V, V>{}, {1, 1, 1000, 4.0 * (8192.0 * 8192 + 2 * 8192)});
+    add("rowcol_sum_f32_8192", si::fuse<X>(row_and_column_sums), in<X>{}, out<V, V>{},
+        {1, 1, 1000, 4.0 * (8192.0 * 8192 + 2 * 8192)});
   }
   ::benchmark::Initialize(&argc, argv);
   ::benchmark::RunSpecifiedBenchmarks();

@@ -22,9 +22,7 @@ constexpr auto layer_norm_gelu = [](auto x, auto weight, auto bias) {
   return si::gelu(si::layer_norm(x, weight, bias, 1e-5f));
 };
 constexpr auto cross_entropy = [](auto logits, auto targets) { return si::cross_entropy(logits, targets); };
-constexpr auto var_mean = [](auto x) {
-  return std::tuple(si::var(x, si::axis<-1>), si::mean(x, si::axis<-1>));
-};
+constexpr auto var_mean = [](auto x) { return std::tuple(si::var(x, si::axis<-1>), si::mean(x, si::axis<-1>)); };
 
 template <class T, long Width>
 void norms(const std::string& shape, std::int64_t rows) {
@@ -56,8 +54,9 @@ int main(int argc, char** argv) {
     using X = Rows<si::bf16, 32000>;
     using Y = si::tensor<std::int64_t, si::dyn>;
     using Loss = si::tensor<si::bf16>;
-    add("cross_entropy_bf16_8192x32000", si::fuse<Rows<si::bf16, 32000>, si::tensor<std::int64_t, si::dyn>>(cross_entropy),
-        in<X, Y>{}, out<Loss>{}, {8192, 0, 32000});
+    add("cross_entropy_bf16_8192x32000",
+        si::fuse<Rows<si::bf16, 32000>, si::tensor<std::int64_t, si::dyn>>(cross_entropy), in<X, Y>{}, out<Loss>{},
+        {8192, 0, 32000});
   }
   {
     using X = Rows<float, 8192>;

@@ -3,9 +3,8 @@
 // A run-time number is represented by a fingerprint: its value at a fixed pseudo-random point of the prime field
 // F_p, p = 2^61 - 1. Sums, products and exact quotients of numbers are sums, products and quotients of fingerprints, so
 // two polynomials in the run-time extents are the same number iff their fingerprints are equal (up to a chance of about
-// 2^-60): `rows * 64 == 64 * rows` is decided in types without any symbolic algebra. How to compute a number at run time
-// is recorded once, in a number_table.
-// SPDX-License-Identifier: BSL-1.0
+// 2^-60): `rows * 64 == 64 * rows` is decided in types without any symbolic algebra. How to compute a number at run
+// time is recorded once, in a number_table. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -68,7 +67,8 @@ constexpr number quotient(number a, number b) {
   if (is_static(a) && is_static(b)) return b == 0 ? 0 : a / b;
   if (b == 1) return a;
   if (a == b) return 1;
-  return detail::from_fingerprint(detail::field_multiply(detail::fingerprint(a), detail::field_inverse(detail::fingerprint(b))));
+  return detail::from_fingerprint(
+      detail::field_multiply(detail::fingerprint(a), detail::field_inverse(detail::fingerprint(b))));
 }
 
 /// A fresh run-time number named by any 64-bit key: equal keys are the same number.
@@ -94,7 +94,6 @@ struct number_definition {
   number_rule rule = number_rule::product;
   number a = 0, b = 0;  ///< operands; for input_*: argument and dimension
   long hint = 0;        ///< a typical value, for decisions that need one
-
 };
 
 /// What decisions assume of an extent without a hint.
@@ -128,10 +127,14 @@ struct number_table {
     if (i < 0) return default_hint;
     const number_definition& d = definitions[i];
     switch (d.rule) {
-      case number_rule::product: return hint(d.a) * hint(d.b);
-      case number_rule::sum: return hint(d.a) + hint(d.b);
-      case number_rule::quotient: return hint(d.b) == 0 ? 0 : hint(d.a) / hint(d.b);
-      default: return d.hint;
+      case number_rule::product:
+        return hint(d.a) * hint(d.b);
+      case number_rule::sum:
+        return hint(d.a) + hint(d.b);
+      case number_rule::quotient:
+        return hint(d.b) == 0 ? 0 : hint(d.a) / hint(d.b);
+      default:
+        return d.hint;
     }
   }
   constexpr number product(number a, number b) {

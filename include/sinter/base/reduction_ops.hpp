@@ -270,7 +270,8 @@ struct sumexp {
   SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
     s = combine<T>(s, state<T>{value, T(1)});
   }
-  /// One exponential per value, a quick one: the error of a term e^x, x <= 0, is |x| e^x 2^-24 beside a sum of at least 1.
+  /// One exponential per value, a quick one: the error of a term e^x, x <= 0, is |x| e^x 2^-24 beside a sum of at
+  /// least 1.
   template <class T, int N>
   SINTER_HOST_DEVICE static constexpr state<T> of(const T (&values)[N], const bool (&in)[N]) {
     state<T> s = init<T>();

@@ -28,10 +28,8 @@ constexpr int common_length() {
 
 template <std::size_t I, class A>
 constexpr const auto& member_of(const A& a) {
-  if constexpr (length_of_list<A> >= 0)
-    return std::get<I>(a);
-  else
-    return a;
+  if constexpr (length_of_list<A> >= 0) return std::get<I>(a);
+  else return a;
 }
 
 /// The graph that the first expression among the arguments and the lists' members belongs to, or null.
@@ -41,8 +39,7 @@ constexpr trace* graph_in(const A&... a) {
   const auto look = [&found](const auto& one) {
     using type = std::remove_cvref_t<decltype(one)>;
     if (found != nullptr) return;
-    if constexpr (is_expr<type>)
-      found = one.graph();
+    if constexpr (is_expr<type>) found = one.graph();
     else if constexpr (length_of_list<type> > 0)
       found = std::apply([](const auto&... each) { return graph_in(each...); }, one);
   };
@@ -91,7 +88,7 @@ template <class Fn, class... A>
 constexpr auto foreach_of(const Fn& fn, const A&... a) {
   constexpr int length = common_length<A...>();
   constexpr bool has_graph = (has_expression<A> || ...);
-  using members = std::make_index_sequence<length < 0 ? 0 : length>;
+  using members = std::make_index_sequence < length<0 ? 0 : length>;
   constexpr bool fits = takes_members<Fn, A...>(members{});
   foreach_lists<length, has_graph>();
   foreach_function<fits>();
@@ -115,8 +112,7 @@ constexpr auto foreach_all(std::index_sequence<I...>, const All& all) {
 /// expressions or scalars, all of one length; any other argument (an expression, a scalar) is the same for all members.
 /// fn may capture, may assign, may return a tuple or nothing. Source: torch._foreach_*.
 template <class... A>
-  requires(sizeof...(A) >= 2)
-constexpr auto foreach(const A&... arguments) {
+requires(sizeof...(A) >= 2) constexpr auto foreach (const A&... arguments) {
   return detail::foreach_all(std::make_index_sequence<sizeof...(A) - 1>{}, std::tuple<const A&...>(arguments...));
 }
 

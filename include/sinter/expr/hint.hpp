@@ -6,8 +6,9 @@
 
 namespace sinter {
 
-/// x, computed by a kernel of its own: what x names is written to memory and fused neither with what it is computed from
-/// nor with what reads it. Of a view, what it views. An input or a constant is no kernel's result and stays as it is.
+/// x, computed by a kernel of its own: what x names is written to memory and fused neither with what it is computed
+/// from nor with what reads it. Of a view, what it views. An input or a constant is no kernel's result and stays as it
+/// is.
 template <dtype T, extents S>
 constexpr expr<T, S> no_fuse(expr<T, S> x) {
   trace* t = x.graph();

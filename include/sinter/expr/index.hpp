@@ -63,7 +63,8 @@ constexpr auto gather(expr<T, S> x, expr<I, J> index) {
   constexpr bool axis_fits = J.rank == S.rank && normalize_axis(Axis, S.rank) >= 0;
   constexpr int conflict = axis_fits ? detail::other_axis_conflict(S, J, normalize_axis(Axis, S.rank)) : -1;
   if constexpr (!axis_fits) detail::gather_axis<Axis, S.rank, J.rank>();
-  if constexpr (conflict >= 0) detail::gather_extents<conflict, S[conflict < 0 ? 0 : conflict], J[conflict < 0 ? 0 : conflict]>();
+  if constexpr (conflict >= 0)
+    detail::gather_extents<conflict, S[conflict < 0 ? 0 : conflict], J[conflict < 0 ? 0 : conflict]>();
   if constexpr (!is_integral(I)) detail::gather_index_type<I>();
   if constexpr (!axis_fits || conflict >= 0 || !is_integral(I)) {
     x.graph()->refused = true;
@@ -115,7 +116,8 @@ constexpr auto concat(expr<T, A> a, expr<U, B> b, Rest... rest) {
   constexpr int axis_number = detail::axis_or_first(Axis, A.rank);
   constexpr int conflict = axis_fits ? detail::other_axis_conflict(A, B, axis_number) : -1;
   if constexpr (!axis_fits) detail::concat_ranks<Axis, A.rank, B.rank>();
-  if constexpr (conflict >= 0) detail::concat_extents<conflict, A[conflict < 0 ? 0 : conflict], B[conflict < 0 ? 0 : conflict]>();
+  if constexpr (conflict >= 0)
+    detail::concat_extents<conflict, A[conflict < 0 ? 0 : conflict], B[conflict < 0 ? 0 : conflict]>();
   constexpr dtype type = promote(T, U);
   constexpr extents shape = [] {
     extents e = A;
@@ -204,7 +206,8 @@ constexpr assigned assign(expr<T, S> target, V value) {
     constexpr extents given = V::shape;  // V::shape in the calls themselves costs nvcc's front end half a gigabyte
     constexpr int conflict = detail::broadcast_conflict(given, S);
     if constexpr (given.rank > S.rank) detail::assign_rank<S.rank, given.rank>();
-    if constexpr (conflict >= 0) detail::assign_extent<conflict, S[conflict], given[conflict - (S.rank - given.rank)]>();
+    if constexpr (conflict >= 0)
+      detail::assign_extent<conflict, S[conflict], given[conflict - (S.rank - given.rank)]>();
     if constexpr (given.rank > S.rank || conflict >= 0) {
       t->refused = true;
       return {};

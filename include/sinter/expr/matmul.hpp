@@ -8,7 +8,9 @@
 namespace sinter {
 namespace detail {
 
-constexpr extents batch_of(const extents& shape) { return extents{shape.rank - 2, {shape[0], shape[1], shape[2], shape[3], shape[4], shape[5]}}; }
+constexpr extents batch_of(const extents& shape) {
+  return extents{shape.rank - 2, {shape[0], shape[1], shape[2], shape[3], shape[4], shape[5]}};
+}
 constexpr extents with_matrix(extents batch, number rows, number columns) {
   extents e{};
   for (int d = 0; d < batch.rank; ++d) e.push_back(batch[d]);
@@ -26,7 +28,8 @@ constexpr auto matmul(expr<T, A> a, expr<U, B> b) {
   constexpr bool ranks_fit = A.rank >= 2 && B.rank >= 2;
   constexpr number m = ranks_fit ? A[A.rank - 2] : 1, n = ranks_fit ? B[B.rank - 1] : 1;
   constexpr number k = ranks_fit ? A[A.rank - 1] : 1, k_of_b = ranks_fit ? B[B.rank - 2] : 1;
-  constexpr broadcast_result batch = ranks_fit ? broadcast(detail::batch_of(A), detail::batch_of(B)) : broadcast_result{};
+  constexpr broadcast_result batch =
+      ranks_fit ? broadcast(detail::batch_of(A), detail::batch_of(B)) : broadcast_result{};
   constexpr dtype type = promote(T, U);
   constexpr extents shape = detail::with_matrix(batch.shape, m, n);
   trace* t = a.graph();

@@ -1,6 +1,5 @@
-// Neural-network compositions. Each is written in primitives and remembers only its name: fusing softmax into one kernel
-// is the scheduler's work.
-// SPDX-License-Identifier: BSL-1.0
+// Neural-network compositions. Each is written in primitives and remembers only its name: fusing softmax into one
+// kernel is the scheduler's work. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/expr/custom.hpp"
@@ -122,10 +121,8 @@ constexpr auto rms_norm(expr<T, S> x, expr<U, W> weight, E epsilon) {
 template <dtype T, extents S, dtype I, extents J>
 constexpr auto cross_entropy(expr<T, S> logits, expr<I, J> targets) {
   constexpr bool ranks_fit = S.rank == 2 && J.rank == 1;
-  if constexpr (!ranks_fit)
-    detail::cross_entropy_ranks<S.rank, J.rank>();
-  else if constexpr (!may_equal(S[0], J[0]))
-    detail::cross_entropy_rows<S[0], J[0]>();
+  if constexpr (!ranks_fit) detail::cross_entropy_ranks<S.rank, J.rank>();
+  else if constexpr (!may_equal(S[0], J[0])) detail::cross_entropy_rows<S[0], J[0]>();
   if constexpr (!is_integral(I)) detail::cross_entropy_target_type<I>();
   const origin_scope call(logits.graph(), "cross_entropy");
   if constexpr (!ranks_fit || !may_equal(S[0], J[0]) || !is_integral(I)) {

@@ -11,10 +11,8 @@ namespace detail {
 /// The element type the operands of `What` promote to; where's condition has no part in it.
 template <op What, class A, class... Rest>
 constexpr dtype operand_type() {
-  if constexpr (row(What).rule != dtype_rule::select)
-    return common_type<A, Rest...>();
-  else
-    return common_type<Rest...>();
+  if constexpr (row(What).rule != dtype_rule::select) return common_type<A, Rest...>();
+  else return common_type<Rest...>();
 }
 
 /// The sentences of each op, in functions that are only instantiated to fail; their arguments are the numbers involved.
@@ -23,23 +21,24 @@ struct refuse;
 #define SINTER_OPERANDS_1 "(x): "
 #define SINTER_OPERANDS_2 "(a, b): "
 #define SINTER_OPERANDS_3 "(a, b, c): "
-#define SINTER_DEFINE_REFUSAL(NAME, ARITY, RULE, ...)                                                                   \
-  template <>                                                                                                          \
-  struct refuse<op::NAME> {                                                                                            \
-    template <int Axis, number A, number B>                                                                            \
-    static constexpr void extents() {                                                                                  \
-      static_assert(A == B, #NAME SINTER_OPERANDS_##ARITY "the extents do not broadcast; each pair must be equal or contain a one"); \
-    }                                                                                                                  \
-    template <dtype T>                                                                                                 \
-    static constexpr void type() {                                                                                     \
-      constexpr bool takes_bool = dtype_rule::RULE != dtype_rule::numeric;                                             \
-      static_assert(takes_bool || T != dtype::boolean,                                                                 \
-                    #NAME SINTER_OPERANDS_##ARITY "bool has no arithmetic here; cast the operands or use a logical op"); \
-      static_assert(!takes_bool || T == dtype::boolean || is_integral(T),                                              \
-                    #NAME SINTER_OPERANDS_##ARITY "floating-point operands have no bits to work on; cast them to integers"); \
-      static_assert(dtype_rule::RULE != dtype_rule::shift || T != dtype::boolean,                                      \
-                    #NAME SINTER_OPERANDS_##ARITY "bool cannot be shifted; cast the operands to integers");            \
-    }                                                                                                                  \
+#define SINTER_DEFINE_REFUSAL(NAME, ARITY, RULE, ...)                                                       \
+  template <>                                                                                               \
+  struct refuse<op::NAME> {                                                                                 \
+    template <int Axis, number A, number B>                                                                 \
+    static constexpr void extents() {                                                                       \
+      static_assert(A == B, #NAME SINTER_OPERANDS_##ARITY                                                   \
+                    "the extents do not broadcast; each pair must be equal or contain a one");              \
+    }                                                                                                       \
+    template <dtype T>                                                                                      \
+    static constexpr void type() {                                                                          \
+      constexpr bool takes_bool = dtype_rule::RULE != dtype_rule::numeric;                                  \
+      static_assert(takes_bool || T != dtype::boolean, #NAME SINTER_OPERANDS_##ARITY                        \
+                    "bool has no arithmetic here; cast the operands or use a logical op");                  \
+      static_assert(!takes_bool || T == dtype::boolean || is_integral(T), #NAME SINTER_OPERANDS_##ARITY     \
+                    "floating-point operands have no bits to work on; cast them to integers");              \
+      static_assert(dtype_rule::RULE != dtype_rule::shift || T != dtype::boolean,                           \
+                    #NAME SINTER_OPERANDS_##ARITY "bool cannot be shifted; cast the operands to integers"); \
+    }                                                                                                       \
   };
 SINTER_POINTWISE_OPS(SINTER_DEFINE_REFUSAL)
 #undef SINTER_DEFINE_REFUSAL
@@ -65,8 +64,10 @@ constexpr auto pointwise(const A&... a) {
   constexpr int n = sizeof...(A);
   int position = 0;
   short operands[3] = {-1, -1, -1};
-  ((operands[position] = node_of(t, a, row(What).rule == dtype_rule::select && position == 0 ? dtype::boolean : types.operands, shape),
-    ++position), ...);
+  ((operands[position] =
+        node_of(t, a, row(What).rule == dtype_rule::select && position == 0 ? dtype::boolean : types.operands, shape),
+    ++position),
+   ...);
   static_assert(n == row(What).arity);
   return expr<types.result, shape>(t, t->add(What, types.result, shape, operands[0], operands[1], operands[2]));
 }
@@ -75,11 +76,10 @@ constexpr auto pointwise(const A&... a) {
 
 // One function for each pointwise row: relu(x), maximum(a, b), clamp(x, low, high), …
 // Shapes: any that broadcast. Dtypes: the row's rule (base/op.hpp). Meaning: the row; source: torch.<name>.
-#define SINTER_DEFINE_POINTWISE(NAME, ARITY, ...)                    \
-  template <detail::operand... A>                                     \
-    requires(sizeof...(A) == ARITY && (detail::is_expr<A> || ...))    \
-  constexpr auto NAME(A... a) {                                       \
-    return detail::pointwise<op::NAME>(a...);                         \
+#define SINTER_DEFINE_POINTWISE(NAME, ARITY, ...)                                              \
+  template <detail::operand... A>                                                              \
+  requires(sizeof...(A) == ARITY && (detail::is_expr<A> || ...)) constexpr auto NAME(A... a) { \
+    return detail::pointwise<op::NAME>(a...);                                                  \
   }
 SINTER_POINTWISE_OPS(SINTER_DEFINE_POINTWISE)
 #undef SINTER_DEFINE_POINTWISE
@@ -92,11 +92,10 @@ constexpr auto cast(expr<From, S> x) {
   return expr<dtype_of<T>, S>(t, t->add(op::cast, dtype_of<T>, S, x.id()));
 }
 
-#define SINTER_DEFINE_BINARY_OPERATOR(SYMBOL, NAME)                                \
-  template <detail::operand A, detail::operand B>                                  \
-    requires(detail::is_expr<A> || detail::is_expr<B>)                             \
-  constexpr auto operator SYMBOL(A a, B b) {                                       \
-    return detail::pointwise<op::NAME>(a, b);                                      \
+#define SINTER_DEFINE_BINARY_OPERATOR(SYMBOL, NAME)                                             \
+  template <detail::operand A, detail::operand B>                                               \
+  requires(detail::is_expr<A> || detail::is_expr<B>) constexpr auto operator SYMBOL(A a, B b) { \
+    return detail::pointwise<op::NAME>(a, b);                                                   \
   }
 SINTER_DEFINE_BINARY_OPERATOR(+, add)
 SINTER_DEFINE_BINARY_OPERATOR(-, sub)

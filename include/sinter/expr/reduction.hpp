@@ -27,13 +27,13 @@ constexpr unsigned reduced_mask(axis_list<Axes...> axes) {
 }
 
 // The sentence about axes of each reduction, in a function that is only instantiated to fail.
-#define SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                       \
-  struct NAME##_refusal {                                                                                      \
-    template <int Rank, long... Axes>                                                                          \
-    static constexpr void axes() {                                                                             \
-      static_assert(distinct_axes<Rank>(axis_list<Axes...>{}),                                                 \
+#define SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                              \
+  struct NAME##_refusal {                                                                                             \
+    template <int Rank, long... Axes>                                                                                 \
+    static constexpr void axes() {                                                                                    \
+      static_assert(distinct_axes<Rank>(axis_list<Axes...>{}),                                                        \
                     #NAME "(x, axis<...>): an axis is out of range or named twice; axes run from -rank to rank - 1"); \
-    }                                                                                                          \
+    }                                                                                                                 \
   };
 
 constexpr extents with_ones(extents shape, unsigned mask) {
@@ -44,10 +44,8 @@ constexpr extents with_ones(extents shape, unsigned mask) {
 
 template <unsigned Mask, bool KeepDim, dtype T, extents S, extents Input>
 constexpr auto keep_axes(expr<T, S> reduced, constant_operand<Input>) {
-  if constexpr (KeepDim)
-    return reshaped<with_ones(Input, Mask)>(reduced);
-  else
-    return reduced;
+  if constexpr (KeepDim) return reshaped<with_ones(Input, Mask)>(reduced);
+  else return reduced;
 }
 
 /// The primitive: folds the axes in Mask.
@@ -60,7 +58,8 @@ constexpr auto reduce_axes(expr<T, S> x) {
   const origin_scope call(t, row(What).name);
   if constexpr (Mask & refused_mask) t->refused = true;
   constexpr int num_axes = S.rank - shape.rank;
-  if constexpr ((What == op::argmax || What == op::argmin) && num_axes != S.rank && num_axes != 1 && !(Mask & refused_mask)) {
+  if constexpr ((What == op::argmax || What == op::argmin) && num_axes != S.rank && num_axes != 1 &&
+                !(Mask & refused_mask)) {
     arg_reduction_axes<What, S.rank, num_axes>();
     t->refused = true;
   }
@@ -93,21 +92,23 @@ constexpr auto reduced_count(expr<U, S> x) {
 // sum, prod, amax, amin, any, all, argmax, argmin(x[, axis<...>][, keepdim]).
 // sum, prod: integers and bool give i64. any, all: bool. argmax, argmin: i64, one axis (or all: the flat index), the
 // first of equals, NaN wins. amax, amin: NaN wins. Error: an axis out of range. Source: torch.<name>.
-#define SINTER_DEFINE_REDUCTION(NAME)                                                                          \
-  namespace detail {                                                                                           \
-  SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                             \
-  }                                                                                                            \
-  template <dtype T, extents S, long... Axes>                                                                  \
-  constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes = axis<>) {                                        \
-    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), false>(x);            \
-  }                                                                                                            \
-  template <dtype T, extents S, long... Axes>                                                                  \
-  constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {                                    \
-    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), true>(x);             \
-  }                                                                                                            \
-  template <dtype T, extents S>                                                                                \
-  constexpr auto NAME(expr<T, S> x, keepdim_tag) {                                                             \
-    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(axis<>), true>(x);                       \
+#define SINTER_DEFINE_REDUCTION(NAME)                                                                            \
+  namespace detail {                                                                                             \
+  SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                               \
+  }                                                                                                              \
+  template <dtype T, extents S, long... Axes>                                                                    \
+  constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes = axis<>) {                                          \
+    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), \
+                               false>(x);                                                                        \
+  }                                                                                                              \
+  template <dtype T, extents S, long... Axes>                                                                    \
+  constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {                                      \
+    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), \
+                               true>(x);                                                                         \
+  }                                                                                                              \
+  template <dtype T, extents S>                                                                                  \
+  constexpr auto NAME(expr<T, S> x, keepdim_tag) {                                                               \
+    return detail::reduce_axes<op::NAME, detail::reduced_mask<detail::NAME##_refusal, S.rank>(axis<>), true>(x); \
   }
 SINTER_DEFINE_REDUCTION(sum)
 SINTER_DEFINE_REDUCTION(prod)
@@ -135,10 +136,8 @@ constexpr auto var_axes(expr<T, S> x, std::string_view name) {
   const origin_scope call(x.graph(), name);
   auto m2 = reduce_axes<op::m2, Mask, KeepDim>(x);
   constexpr dtype type = decltype(m2)::type;
-  if constexpr (Correction == 0)
-    return m2 / reduced_count<Mask, type>(x);
-  else
-    return m2 / maximum(reduced_count<Mask, type>(x) - c<Correction>, c<0>);
+  if constexpr (Correction == 0) return m2 / reduced_count<Mask, type>(x);
+  else return m2 / maximum(reduced_count<Mask, type>(x) - c<Correction>, c<0>);
 }
 
 template <unsigned Mask, bool KeepDim, long Correction, dtype T, extents S>
@@ -160,30 +159,28 @@ constexpr auto logsumexp_axes(expr<T, S> x) {
   auto safe = where(isinf(top), c<0>, top);  // rows of -inf or inf: no inf - inf
   auto total = reduce_axes<op::sum, Mask, true>(exp(x - safe));
   auto result = log(total) + safe;
-  if constexpr (KeepDim)
-    return result;
-  else
-    return reshaped<kept_axes(S, Mask)>(result);
+  if constexpr (KeepDim) return result;
+  else return reshaped<kept_axes(S, Mask)>(result);
 }
 
 }  // namespace detail
 
 // mean, norm (Euclidean), logsumexp(x[, axis<...>][, keepdim]). Integers and bool are computed in f32. Source: torch.
-#define SINTER_DEFINE_DERIVED_REDUCTION(NAME)                                                            \
-  namespace detail {                                                                                     \
-  SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                       \
-  }                                                                                                      \
-  template <dtype T, extents S, long... Axes>                                                            \
-  constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes = axis<>) {                                  \
-    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), false>(x);                \
-  }                                                                                                      \
-  template <dtype T, extents S, long... Axes>                                                            \
-  constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {                              \
-    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), true>(x);                 \
-  }                                                                                                      \
-  template <dtype T, extents S>                                                                          \
-  constexpr auto NAME(expr<T, S> x, keepdim_tag) {                                                       \
-    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(axis<>), true>(x);                           \
+#define SINTER_DEFINE_DERIVED_REDUCTION(NAME)                                                                     \
+  namespace detail {                                                                                              \
+  SINTER_DEFINE_AXES_REFUSAL(NAME)                                                                                \
+  }                                                                                                               \
+  template <dtype T, extents S, long... Axes>                                                                     \
+  constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes = axis<>) {                                           \
+    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), false>(x); \
+  }                                                                                                               \
+  template <dtype T, extents S, long... Axes>                                                                     \
+  constexpr auto NAME(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {                                       \
+    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(decltype(axes){}), true>(x);  \
+  }                                                                                                               \
+  template <dtype T, extents S>                                                                                   \
+  constexpr auto NAME(expr<T, S> x, keepdim_tag) {                                                                \
+    return detail::NAME##_axes<detail::reduced_mask<detail::NAME##_refusal, S.rank>(axis<>), true>(x);            \
   }
 SINTER_DEFINE_DERIVED_REDUCTION(mean)
 SINTER_DEFINE_DERIVED_REDUCTION(norm)
@@ -199,16 +196,19 @@ SINTER_DEFINE_AXES_REFUSAL(std_dev)
 /// Variance, divided by count - Correction (1: unbiased, as PyTorch's default), by Welford's method.
 template <long Correction = 1, dtype T, extents S, long... Axes>
 constexpr auto var(expr<T, S> x, axis_list<Axes...> axes = axis<>) {
-  return detail::var_axes<detail::reduced_mask<detail::var_refusal, S.rank>(decltype(axes){}), false, Correction>(x, "var");
+  return detail::var_axes<detail::reduced_mask<detail::var_refusal, S.rank>(decltype(axes){}), false, Correction>(
+      x, "var");
 }
 template <long Correction = 1, dtype T, extents S, long... Axes>
 constexpr auto var(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {
-  return detail::var_axes<detail::reduced_mask<detail::var_refusal, S.rank>(decltype(axes){}), true, Correction>(x, "var");
+  return detail::var_axes<detail::reduced_mask<detail::var_refusal, S.rank>(decltype(axes){}), true, Correction>(x,
+                                                                                                                 "var");
 }
 /// Standard deviation: the square root of var.
 template <long Correction = 1, dtype T, extents S, long... Axes>
 constexpr auto std_dev(expr<T, S> x, axis_list<Axes...> axes = axis<>) {
-  return detail::std_axes<detail::reduced_mask<detail::std_dev_refusal, S.rank>(decltype(axes){}), false, Correction>(x);
+  return detail::std_axes<detail::reduced_mask<detail::std_dev_refusal, S.rank>(decltype(axes){}), false, Correction>(
+      x);
 }
 template <long Correction = 1, dtype T, extents S, long... Axes>
 constexpr auto std_dev(expr<T, S> x, axis_list<Axes...> axes, keepdim_tag) {

@@ -168,8 +168,9 @@ constexpr void index_put_index_type() {
 }
 template <int Rank, int IndexRank, bool IndicesBroadcast, dtype I, dtype J>
 constexpr void index_put_pair() {
-  static_assert(Rank >= 2 && Rank + IndexRank - 2 <= max_rank,
-                "index_put(x, i, j, v): x has fewer than two dimensions, or what is replaced more than eight; reshape them");
+  static_assert(
+      Rank >= 2 && Rank + IndexRank - 2 <= max_rank,
+      "index_put(x, i, j, v): x has fewer than two dimensions, or what is replaced more than eight; reshape them");
   static_assert(IndicesBroadcast, "index_put(x, i, j, v): the indices do not broadcast; check the shapes");
   static_assert(is_integral(I) && is_integral(J),
                 "index_put(x, i, j, v): an index has no integer element type; cast it to std::int64_t");
@@ -188,7 +189,8 @@ struct index_put_refusal {
 };
 template <long Axis, int Rank, int IndexRank>
 constexpr void scatter_axis() {
-  static_assert(Rank == IndexRank, "scatter<axis>(x, index, v): the ranks differ; unsqueeze the index, or use index_put");
+  static_assert(Rank == IndexRank,
+                "scatter<axis>(x, index, v): the ranks differ; unsqueeze the index, or use index_put");
   static_assert(Rank != IndexRank || normalize_axis(Axis, Rank) >= 0,
                 "scatter<axis>(x, index, v): the axis is out of range; it runs from -rank to rank - 1");
 }
@@ -266,9 +268,11 @@ constexpr void assign_rank() {
 // ---- lists
 template <int Length, bool HasExpression>
 constexpr void foreach_lists() {
-  static_assert(HasExpression, "foreach(lists..., fn): no list has an expression among its members; there is nothing to compute");
+  static_assert(HasExpression,
+                "foreach(lists..., fn): no list has an expression among its members; there is nothing to compute");
   static_assert(Length != -1, "foreach(lists..., fn): no argument is a list; give at least one std::tuple");
-  static_assert(Length != -2, "foreach(lists..., fn): the lists differ in length; each needs a member for every call of fn");
+  static_assert(Length != -2,
+                "foreach(lists..., fn): the lists differ in length; each needs a member for every call of fn");
 }
 template <bool Fits>
 constexpr void foreach_function() {

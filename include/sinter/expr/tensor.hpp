@@ -1,6 +1,5 @@
-// tensor: element type and extents as a type, and a non-owning view of data as a value. What a fused function is declared
-// over and called with.
-// SPDX-License-Identifier: BSL-1.0
+// tensor: element type and extents as a type, and a non-owning view of data as a value. What a fused function is
+// declared over and called with. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -39,14 +38,13 @@ template <class V>
 concept vector_like = requires(V& v) {
   v.data();
   v.size();
-} && !mdspan_like<V>;
+}
+&&!mdspan_like<V>;
 
 template <class P>
 constexpr auto raw_pointer(P p) {
-  if constexpr (std::is_pointer_v<P>)
-    return p;
-  else
-    return p.get();
+  if constexpr (std::is_pointer_v<P>) return p;
+  else return p.get();
 }
 
 }  // namespace detail
@@ -56,7 +54,8 @@ constexpr auto raw_pointer(P p) {
 /// (whose size then determines a single run-time extent). The data must outlive the call.
 template <class T, auto... Extents>
 class tensor {
-  static_assert(sizeof...(Extents) <= max_rank, "tensor<T, extents...>: there are more than eight dimensions; merge some");
+  static_assert(sizeof...(Extents) <= max_rank,
+                "tensor<T, extents...>: there are more than eight dimensions; merge some");
   static_assert(((detail::static_size(Extents) >= dyn) && ...),
                 "tensor<T, extents...>: an extent is negative; use dyn for one known at run time");
 
@@ -69,10 +68,14 @@ class tensor {
 
   constexpr tensor() = default;
   template <class P, std::integral... Sizes>
-    requires(std::is_pointer_v<P> || std::is_same_v<P, std::nullptr_t>)
-  constexpr tensor(P data, Sizes... dynamic_extents) : data_(data), writable_(!is_const_pointer<P>()) {
-    static_assert(sizeof...(Sizes) == num_dynamic, "tensor(data, extents...): the number of extents is wrong; give exactly those that are dyn or named, in order");
-    static_assert(accepts<P>(), "tensor(data, extents...): the pointer's element type is not the tensor's; cast the data or change the tensor");
+  requires(std::is_pointer_v<P> || std::is_same_v<P, std::nullptr_t>) constexpr tensor(P data, Sizes... dynamic_extents)
+      : data_(data), writable_(!is_const_pointer<P>()) {
+    static_assert(
+        sizeof...(Sizes) == num_dynamic,
+        "tensor(data, extents...): the number of extents is wrong; give exactly those that are dyn or named, in order");
+    static_assert(
+        accepts<P>(),
+        "tensor(data, extents...): the pointer's element type is not the tensor's; cast the data or change the tensor");
     [[maybe_unused]] const std::int64_t given[] = {static_cast<std::int64_t>(dynamic_extents)..., 0};
     [[maybe_unused]] int next = 0, d = 0;
     ((extents_[d++] = detail::static_size(Extents) == dyn ? given[next++] : detail::static_size(Extents)), ...);
@@ -90,14 +93,16 @@ class tensor {
   }
   template <detail::vector_like V>
   tensor(V& owner) : tensor() {
-    static_assert(num_dynamic <= 1, "tensor(vector): more than one extent is unknown; pass the pointer and the extents");
+    static_assert(num_dynamic <= 1,
+                  "tensor(vector): more than one extent is unknown; pass the pointer and the extents");
     data_ = detail::raw_pointer(owner.data());
     writable_ = !is_const_pointer<decltype(detail::raw_pointer(owner.data()))>();
     std::int64_t known = 1;
     ((known *= detail::static_size(Extents) == dyn ? 1 : detail::static_size(Extents)), ...);
     const std::int64_t count = static_cast<std::int64_t>(owner.size());
     int d = 0;
-    ((extents_[d++] = detail::static_size(Extents) == dyn ? (known ? count / known : 0) : detail::static_size(Extents)), ...);
+    ((extents_[d++] = detail::static_size(Extents) == dyn ? (known ? count / known : 0) : detail::static_size(Extents)),
+     ...);
     row_major();
     element_count_ = count;
   }
@@ -130,12 +135,9 @@ class tensor {
   }
   template <class P>
   static constexpr bool accepts() {
-    if constexpr (std::is_same_v<P, std::nullptr_t>)
-      return true;
-    else if constexpr (std::is_void_v<std::remove_pointer_t<P>>)
-      return true;
-    else
-      return dtype_of<std::remove_cv_t<std::remove_pointer_t<P>>> == type;
+    if constexpr (std::is_same_v<P, std::nullptr_t>) return true;
+    else if constexpr (std::is_void_v<std::remove_pointer_t<P>>) return true;
+    else return dtype_of<std::remove_cv_t<std::remove_pointer_t<P>>> == type;
   }
   constexpr void row_major() {
     std::int64_t stride = 1;
@@ -164,7 +166,9 @@ class strided_tensor : public tensor<T, Extents...> {
   template <class P>
   constexpr strided_tensor(P data, const std::int64_t (&extents)[base::rank], const std::int64_t (&strides)[base::rank])
       : base() {
-    static_assert(base::template accepts<P>(), "strided_tensor(data, extents, strides): the pointer's element type is not the tensor's; cast the data or change the tensor");
+    static_assert(base::template accepts<P>(),
+                  "strided_tensor(data, extents, strides): the pointer's element type is not the tensor's; cast the "
+                  "data or change the tensor");
     this->data_ = data;
     this->writable_ = !base::template is_const_pointer<P>();
     for (int d = 0; d < base::rank; ++d) {
@@ -178,14 +182,16 @@ class strided_tensor : public tensor<T, Extents...> {
 template <long... Stride>
 struct strides {};
 
-/// A tensor with strides known at compile time: `with_strides<tensor<float, 20, 30>, strides<64, 1>>`. Index expressions
-/// hold them as constants; a call checks them.
+/// A tensor with strides known at compile time: `with_strides<tensor<float, 20, 30>, strides<64, 1>>`. Index
+/// expressions hold them as constants; a call checks them.
 template <class Tensor, class Strides>
 class with_strides;
 template <class Tensor, long... Stride>
 class with_strides<Tensor, strides<Stride...>> : public Tensor {
-  static_assert(sizeof...(Stride) == Tensor::rank, "with_strides<tensor, strides<...>>: give one stride for each dimension");
-  static_assert(((Stride >= 0) && ...), "with_strides<tensor, strides<...>>: a stride is negative; flip the expression instead");
+  static_assert(sizeof...(Stride) == Tensor::rank,
+                "with_strides<tensor, strides<...>>: give one stride for each dimension");
+  static_assert(((Stride >= 0) && ...),
+                "with_strides<tensor, strides<...>>: a stride is negative; flip the expression instead");
   static_assert(!Tensor::strided, "with_strides<tensor, strides<...>>: the tensor has strides already; name a tensor");
 
  public:
@@ -194,8 +200,9 @@ class with_strides<Tensor, strides<Stride...>> : public Tensor {
   using Tensor::Tensor;
   /// A pointer and the run-time extents in order: the strides are the type's.
   template <class P, std::integral... Sizes>
-    requires(std::is_pointer_v<P> || std::is_same_v<P, std::nullptr_t>)
-  constexpr with_strides(P data, Sizes... dynamic_extents) : Tensor(data, dynamic_extents...) {
+  requires(std::is_pointer_v<P> || std::is_same_v<P, std::nullptr_t>) constexpr with_strides(P data,
+                                                                                             Sizes... dynamic_extents)
+      : Tensor(data, dynamic_extents...) {
     for (int d = 0; d < Tensor::rank; ++d) this->strides_[d] = layout[d];
   }
 };

@@ -51,10 +51,8 @@ constexpr extents permuted(const extents& shape, const extents& order) {
 
 template <extents Shape, dtype T, extents S>
 constexpr expr<T, Shape> reshaped(expr<T, S> x) {
-  if constexpr (Shape == S)
-    return x;
-  else
-    return {x.graph(), add_view(x.graph(), op::reshape, x.id(), Shape)};
+  if constexpr (Shape == S) return x;
+  else return {x.graph(), add_view(x.graph(), op::reshape, x.id(), Shape)};
 }
 
 }  // namespace detail
@@ -67,7 +65,8 @@ constexpr auto permute(expr<T, S> x) {
     detail::permute_order<S.rank, Order...>();
     x.graph()->refused = true;
   }
-  constexpr extents order = is_permutation ? extents{sizeof...(Order), {normalize_axis(Order, S.rank)...}} : detail::identity_order(S.rank);
+  constexpr extents order =
+      is_permutation ? extents{sizeof...(Order), {normalize_axis(Order, S.rank)...}} : detail::identity_order(S.rank);
   constexpr extents shape = detail::permuted(S, order);
   return expr<T, shape>(x.graph(), detail::add_permute(x.graph(), x.id(), shape, order));
 }
@@ -86,7 +85,8 @@ constexpr auto transpose(expr<T, S> x) {
     return e;
   };
   constexpr extents shape = exchanged(S);
-  return expr<T, shape>(x.graph(), detail::add_permute(x.graph(), x.id(), shape, exchanged(detail::identity_order(S.rank))));
+  return expr<T, shape>(x.graph(),
+                        detail::add_permute(x.graph(), x.id(), shape, exchanged(detail::identity_order(S.rank))));
 }
 
 namespace detail {
@@ -145,8 +145,7 @@ constexpr auto flatten(expr<T, S> x) {
       for (int d = 0; d < S.rank; ++d)
         if (d > normalize_axis(First, S.rank) && d <= normalize_axis(Last, S.rank))
           e[e.rank - 1] = product(e[e.rank - 1], S[d]);
-        else
-          e.push_back(S[d]);
+        else e.push_back(S[d]);
       return e;
     }();
     number merged = 1;
@@ -180,10 +179,8 @@ constexpr auto unsqueeze(expr<T, S> x) {
 template <long Axis, dtype T, extents S>
 constexpr auto squeeze(expr<T, S> x) {
   constexpr int a = detail::axis_or_first(Axis, S.rank);
-  if constexpr (normalize_axis(Axis, S.rank) < 0)
-    detail::squeeze_axis<S.rank, Axis>();
-  else if constexpr (S[a] != 1)
-    detail::squeeze_extent<Axis, S[a]>();
+  if constexpr (normalize_axis(Axis, S.rank) < 0) detail::squeeze_axis<S.rank, Axis>();
+  else if constexpr (S[a] != 1) detail::squeeze_extent<Axis, S[a]>();
   if constexpr (normalize_axis(Axis, S.rank) < 0 || S[a] != 1) x.graph()->refused = true;
   return detail::reshaped<kept_axes(S, 1u << a)>(x);
 }
@@ -246,12 +243,9 @@ constexpr auto slice(expr<T, S> x) {
   constexpr int a = detail::axis_or_first(Axis, S.rank);
   constexpr bool axis_is_there = normalize_axis(Axis, S.rank) >= 0;
   constexpr bool bounds_are_known = is_static(S[a]) || (Start >= 0 && Stop == end && Step == 1);
-  if constexpr (!axis_is_there)
-    detail::slice_axis<S.rank, Axis>();
-  else if constexpr (Step < 1)
-    detail::slice_step<Step>();
-  else if constexpr (!bounds_are_known)
-    detail::slice_of_run_time_extent<Start, Stop, Step>();
+  if constexpr (!axis_is_there) detail::slice_axis<S.rank, Axis>();
+  else if constexpr (Step < 1) detail::slice_step<Step>();
+  else if constexpr (!bounds_are_known) detail::slice_of_run_time_extent<Start, Stop, Step>();
   if constexpr (!axis_is_there || Step < 1 || !bounds_are_known) x.graph()->refused = true;
   constexpr detail::slice_bounds bounds = detail::slice_range(S[a], Start, Stop, Step < 1 ? 1 : Step);
   constexpr extents shape = [] {
@@ -271,10 +265,8 @@ template <long... Axes, dtype T, extents S>
 constexpr expr<T, S> flip(expr<T, S> x) {
   constexpr bool axes_are_there = detail::distinct_axes<S.rank>(axis<Axes...>);
   constexpr bool extents_are_known = (is_static(S[detail::axis_or_first(Axes, S.rank)]) && ...);
-  if constexpr (!axes_are_there)
-    detail::flip_axes<S.rank, Axes...>();
-  else if constexpr (!extents_are_known)
-    detail::flip_of_run_time_extent<Axes...>();
+  if constexpr (!axes_are_there) detail::flip_axes<S.rank, Axes...>();
+  else if constexpr (!extents_are_known) detail::flip_of_run_time_extent<Axes...>();
   if constexpr (!axes_are_there || !extents_are_known) x.graph()->refused = true;
   extents starts{S.rank, {}}, steps{S.rank, {}};
   for (int d = 0; d < S.rank; ++d) {

@@ -25,14 +25,12 @@ namespace sinter {
 ///   reshape    (row-major order of elements is kept)
 ///   broadcast  right-aligned, size-1 dimensions repeat
 ///   slice      list = starts, list2 = steps (negative steps walk backwards: flip)
-///   gather     a = source, b = index; list: source dimension d is result dimension list[d], or -1: taken from the index
-///   concat     a, b joined along attr
-///   pad        a = source, b = fill value; list = elements before, per dimension
-///   reductions attr = bit mask of the reduced axes; result drops them
-///   matmul     a = [batch..., M, K], b = [batch..., K, N]
-///   custom     up to three operands, row-major in memory; attr = position in graph::customs
-///   assign     a = the written view (of an input, or of its newest version), b = value; result: the whole new input
-///   scatter    a = target, b = value, c = index of the value's extents; list: target dimension d is value dimension
+///   gather     a = source, b = index; list: source dimension d is result dimension list[d], or -1: taken from the
+///   index concat     a, b joined along attr pad        a = source, b = fill value; list = elements before, per
+///   dimension reductions attr = bit mask of the reduced axes; result drops them matmul     a = [batch..., M, K], b =
+///   [batch..., K, N] custom     up to three operands, row-major in memory; attr = position in graph::customs assign a
+///   = the written view (of an input, or of its newest version), b = value; result: the whole new input scatter    a =
+///   target, b = value, c = index of the value's extents; list: target dimension d is value dimension
 ///              list[d], or -1: taken from the index (-2: the index is a position in this dimension and the next);
 ///              result: the target with those elements replaced
 struct node {
@@ -71,9 +69,9 @@ struct scalar_source {
 
 struct input_info {
   short node = 0;
-  bool strided = false;  ///< strides are run-time numbers of the call
-  bool by_value = false; ///< a run-time scalar argument, not memory
-  extents layout{};      ///< strides known at compile time, if it has a rank
+  bool strided = false;   ///< strides are run-time numbers of the call
+  bool by_value = false;  ///< a run-time scalar argument, not memory
+  extents layout{};       ///< strides known at compile time, if it has a rank
 };
 
 template <int Capacity>
@@ -105,8 +103,8 @@ inline constexpr int max_nodes = 1024;
 constexpr bool is_view(op what) {
   return what == op::permute || what == op::reshape || what == op::broadcast || what == op::slice;
 }
-/// Writes into the memory of its first operand: the result is a new version of it. (A scatter of a traced graph is only a
-/// value; schedule/reinplace.hpp gives it memory to write into.)
+/// Writes into the memory of its first operand: the result is a new version of it. (A scatter of a traced graph is only
+/// a value; schedule/reinplace.hpp gives it memory to write into.)
 constexpr bool overwrites(op what) { return what == op::assign || what == op::scatter; }
 constexpr bool is_leaf(op what) {
   return what == op::input || what == op::constant || what == op::scalar || what == op::iota;

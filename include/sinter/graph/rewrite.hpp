@@ -1,6 +1,6 @@
-// Rewriting a graph once, in program order: constants fold, neutral operations and views that change nothing go, views of
-// views join, dead nodes stay behind. Equal nodes become one as they are added again.
-// SPDX-License-Identifier: BSL-1.0
+// Rewriting a graph once, in program order: constants fold, neutral operations and views that change nothing go, views
+// of views join, dead nodes stay behind. Equal nodes become one as they are added again. SPDX-License-Identifier:
+// BSL-1.0
 #pragma once
 
 #include <limits>
@@ -68,10 +68,14 @@ constexpr short unchanged(const Graph& g, const node& n) {
   const auto same = [&](short x) { return x >= 0 && g[x].type == n.type && g[x].shape == n.shape; };
   if (is_view(n.what) && n.what != op::permute && n.what != op::slice) return same(a) ? a : short{-1};
   switch (n.what) {
-    case op::clone: return same(a) ? a : short{-1};
-    case op::realize: return same(a) && has_buffer(g[a].what) ? a : short{-1};
-    case op::widen: return same(a) ? a : short{-1};
-    case op::cast: return same(a) && n.type != dtype::f16 && n.type != dtype::bf16 ? a : short{-1};
+    case op::clone:
+      return same(a) ? a : short{-1};
+    case op::realize:
+      return same(a) && has_buffer(g[a].what) ? a : short{-1};
+    case op::widen:
+      return same(a) ? a : short{-1};
+    case op::cast:
+      return same(a) && n.type != dtype::f16 && n.type != dtype::bf16 ? a : short{-1};
     case op::permute:
       for (int d = 0; d < g.lists[n.list].rank; ++d)
         if (g.lists[n.list][d] != d) return -1;
@@ -86,9 +90,12 @@ constexpr short unchanged(const Graph& g, const node& n) {
     case op::add:
       if (same(a) && is_constant(g, b, 0)) return a;
       return same(b) && is_constant(g, a, 0) ? b : short{-1};
-    case op::sub: return same(a) && is_constant(g, b, 0) ? a : short{-1};
-    case op::div: return same(a) && is_constant(g, b, 1) ? a : short{-1};
-    default: return -1;
+    case op::sub:
+      return same(a) && is_constant(g, b, 0) ? a : short{-1};
+    case op::div:
+      return same(a) && is_constant(g, b, 1) ? a : short{-1};
+    default:
+      return -1;
   }
 }
 
@@ -102,16 +109,27 @@ constexpr short folded(Builder& b, const node& n) {
   const double p = b.scalars[x.attr].real, q = b.scalars[y.attr].real;
   double value = 0;
   switch (n.what) {
-    case op::add: value = p + q; break;
-    case op::sub: value = p - q; break;
-    case op::mul: value = p * q; break;
+    case op::add:
+      value = p + q;
+      break;
+    case op::sub:
+      value = p - q;
+      break;
+    case op::mul:
+      value = p * q;
+      break;
     case op::div:
       if (q == 0) return -1;
       value = p / q;
       break;
-    case op::maximum: value = p > q ? p : q; break;
-    case op::minimum: value = p < q ? p : q; break;
-    default: return -1;
+    case op::maximum:
+      value = p > q ? p : q;
+      break;
+    case op::minimum:
+      value = p < q ? p : q;
+      break;
+    default:
+      return -1;
   }
   return b.add_constant(n.type, {value, 0, 0});
 }
@@ -172,7 +190,8 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
     if (n.list >= 0) n.list = b.intern(g.lists[n.list]);
     if (n.list2 >= 0) n.list2 = b.intern(g.lists[n.list2]);
     // A view of a view of one kind reads through.
-    if (n.what == op::reshape && b.nodes[n.operands[0]].what == op::reshape) n.operands[0] = b.nodes[n.operands[0]].operands[0];
+    if (n.what == op::reshape && b.nodes[n.operands[0]].what == op::reshape)
+      n.operands[0] = b.nodes[n.operands[0]].operands[0];
     if (n.what == op::permute && b.nodes[n.operands[0]].what == op::permute) {
       const node& inner = b.nodes[n.operands[0]];
       extents order = b.lists[n.list];
@@ -180,7 +199,8 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
       n.operands[0] = inner.operands[0];
       n.list = b.intern(order);
     }
-    if (n.what == op::assign && detail::overlaps_target(b, n)) n.operands[1] = detail::copied(b, n.operands[1], n.origin);
+    if (n.what == op::assign && detail::overlaps_target(b, n))
+      n.operands[1] = detail::copied(b, n.operands[1], n.origin);
     // A value (not a view) of an input that is written later keeps the old elements.
     short result = detail::unchanged(b, n);
     if (result >= 0 && !is_view(n.what) && detail::changes_later(b, result, g, id)) result = -1;
@@ -198,7 +218,8 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
   for (int id : g.outputs) {
     short result = renamed[id];
     const op what = b.nodes[result].what;
-    if (b.outputs.contains(result) || what == op::input || what == op::constant || what == op::scalar || what == op::assign) {
+    if (b.outputs.contains(result) || what == op::input || what == op::constant || what == op::scalar ||
+        what == op::assign) {
       node n{};
       n.what = op::clone;
       n.type = b.nodes[result].type;
@@ -220,7 +241,8 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
       if (operand >= 0) operand = renamed[operand];
     renamed[id] = static_cast<short>(out.nodes.push_back(n));
   }
-  out.lists = b.lists, out.scalars = b.scalars, out.origins = b.origins, out.numbers = b.numbers, out.customs = b.customs;
+  out.lists = b.lists, out.scalars = b.scalars, out.origins = b.origins, out.numbers = b.numbers,
+  out.customs = b.customs;
   for (input_info i : b.inputs) {
     i.node = renamed[i.node];
     out.inputs.push_back(i);

@@ -77,7 +77,8 @@ struct widen_to {};
 template <class Op, class T, class Result, int A>
 struct reduce {};
 
-/// pointers[Slot][At] = value A rounded to T. Where At uses r it runs once per element, else once per row. Mask as in load.
+/// pointers[Slot][At] = value A rounded to T. Where At uses r it runs once per element, else once per row. Mask as in
+/// load.
 template <int Slot, class T, int A, class At, int Mask = -1>
 struct store {};
 
@@ -147,10 +148,8 @@ struct term_facts<term<V, Div, Mod, Coef>> {
   SINTER_HOST_DEVICE static Index value(Index i, const Sizes& sizes) {
     if constexpr (Div != 1) i /= static_cast<Index>(resolve(Div, sizes));
     if constexpr (Mod != 0) i %= static_cast<Index>(resolve(Mod, sizes));
-    if constexpr (Coef == 1)
-      return i;
-    else
-      return i * static_cast<Index>(resolve(Coef, sizes));
+    if constexpr (Coef == 1) return i;
+    else return i * static_cast<Index>(resolve(Coef, sizes));
   }
 };
 
@@ -159,7 +158,9 @@ struct at_facts;
 template <long Offset, class... Terms>
 struct at_facts<at<Offset, Terms...>> {
   static constexpr int size = sizeof...(Terms);
-  static constexpr bool uses([[maybe_unused]] loop_var v) { return ((term_facts<Terms>::variable == v) || ... || false); }
+  static constexpr bool uses([[maybe_unused]] loop_var v) {
+    return ((term_facts<Terms>::variable == v) || ... || false);
+  }
 
   /// The element offset at (x, r). Index is a signed 32- or 64-bit type wide enough for every offset.
   template <class Index, class Sizes>
@@ -170,7 +171,8 @@ struct at_facts<at<Offset, Terms...>> {
   }
 
   /// The offset moves by this much when v goes from a multiple of `width` to its successor, for every step inside
-  /// [multiple, multiple + width): 0 uniform, 1 contiguous, other strides as they are; `irregular` if it is not constant.
+  /// [multiple, multiple + width): 0 uniform, 1 contiguous, other strides as they are; `irregular` if it is not
+  /// constant.
   static constexpr long irregular = -(1L << 60);
   static constexpr long step([[maybe_unused]] loop_var v, [[maybe_unused]] long width) {
     long total = 0;
@@ -190,7 +192,8 @@ struct at_facts<at<Offset, Terms...>> {
         ...);
     return regular ? total : irregular;
   }
-  /// True when the offset at every multiple of `width` of v (and anything of the other variable) is a multiple of it too.
+  /// True when the offset at every multiple of `width` of v (and anything of the other variable) is a multiple of it
+  /// too.
   static constexpr bool aligned([[maybe_unused]] loop_var v, [[maybe_unused]] long width) {
     bool ok = !is_dynamic(Offset) && Offset % width == 0;
     (
@@ -211,8 +214,8 @@ enum class statement_kind : unsigned char { source, compute, reduce, store, yiel
 struct statement_info {
   statement_kind kind = statement_kind::source;
   int operands[4] = {-1, -1, -1, -1};
-  bool reads_r = false;     // its index expression uses r
-  bool reads_x = false;     // its index expression uses x
+  bool reads_r = false;  // its index expression uses r
+  bool reads_x = false;  // its index expression uses x
 };
 
 template <class Statement>
@@ -319,9 +322,9 @@ struct body_facts<body<S...>> {
   struct table {
     detail::statement_info info[size > 0 ? size : 1]{};
     scope where[size > 0 ? size : 1]{};
-    int phase[size > 0 ? size : 1]{};   // the phase in which the statement runs
+    int phase[size > 0 ? size : 1]{};  // the phase in which the statement runs
     bool has_reduction = false;
-    int num_phases = 0;                 // loops over r
+    int num_phases = 0;  // loops over r
     bool needed[size > 0 ? size + 1 : 1][size > 0 ? size : 1]{};
   };
 
@@ -335,7 +338,8 @@ struct body_facts<body<S...>> {
       int p = 0;
       for (int operand : all[s].operands) {
         if (operand < 0) continue;
-        if (t.where[operand] == scope::element && t.info[operand].kind != detail::statement_kind::reduce) element = true;
+        if (t.where[operand] == scope::element && t.info[operand].kind != detail::statement_kind::reduce)
+          element = true;
         if (ready[operand] > p) p = ready[operand];
       }
       const bool is_reduce = all[s].kind == detail::statement_kind::reduce;
@@ -349,9 +353,10 @@ struct body_facts<body<S...>> {
     for (int p = 0; p < t.num_phases; ++p)
       for (int s = size - 1; s >= 0; --s) {
         const auto kind = t.info[s].kind;
-        const bool sink = t.phase[s] == p && (kind == detail::statement_kind::reduce ||
-                                              (t.where[s] == scope::element && (kind == detail::statement_kind::store ||
-                                                                                kind == detail::statement_kind::yield)));
+        const bool sink =
+            t.phase[s] == p && (kind == detail::statement_kind::reduce ||
+                                (t.where[s] == scope::element &&
+                                 (kind == detail::statement_kind::store || kind == detail::statement_kind::yield)));
         if (sink) t.needed[p][s] = true;
         if (!t.needed[p][s]) continue;
         for (int operand : t.info[s].operands)

@@ -1,6 +1,5 @@
-// Binding a call's arguments: tensors become views of one type, and everything a wrong call can get wrong is found here,
-// before anything runs.
-// SPDX-License-Identifier: BSL-1.0
+// Binding a call's arguments: tensors become views of one type, and everything a wrong call can get wrong is found
+// here, before anything runs. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -41,7 +40,8 @@ bound_argument bind_argument(const T& argument) {
     b.strided = T::strided;
     if constexpr (has_layout<T>)
       for (int d = 0; d < T::rank; ++d)
-        if (argument.extent(d) > 1 && argument.stride(d) != T::layout[d]) b.wrong_stride = d, b.wanted_stride = T::layout[d];
+        if (argument.extent(d) > 1 && argument.stride(d) != T::layout[d])
+          b.wrong_stride = d, b.wanted_stride = T::layout[d];
     b.element_count = argument.element_count();
     std::int64_t last = 0;
     bool empty = false;
@@ -58,7 +58,8 @@ bound_argument bind_argument(const T& argument) {
 
 /// How messages name an argument.
 inline std::string argument_name(int position, int num_inputs) {
-  return position < num_inputs ? "input " + std::to_string(position) : "output " + std::to_string(position - num_inputs);
+  return position < num_inputs ? "input " + std::to_string(position)
+                               : "output " + std::to_string(position - num_inputs);
 }
 
 /// "dimension 0 (\"rows\")".
@@ -72,10 +73,12 @@ inline void check_pointer(const bound_argument& b, int position, int num_inputs)
   if (b.by_value) return;
   const auto fail = [&](const char* what) { throw argument_error(argument_name(position, num_inputs) + what); };
   if (b.data == nullptr && b.bytes > 0) fail(" is a null pointer");
-  if (!b.contiguous && !b.strided) fail(" is not contiguous: declare it as strided_tensor<...> when fusing, or copy it");
+  if (!b.contiguous && !b.strided)
+    fail(" is not contiguous: declare it as strided_tensor<...> when fusing, or copy it");
   if (b.wrong_stride >= 0)
-    throw argument_error(argument_name(position, num_inputs) + ", dimension " + std::to_string(b.wrong_stride) + ": expected a stride of " +
-                         std::to_string(b.wanted_stride) + ", found " + std::to_string(b.strides[b.wrong_stride]));
+    throw argument_error(argument_name(position, num_inputs) + ", dimension " + std::to_string(b.wrong_stride) +
+                         ": expected a stride of " + std::to_string(b.wanted_stride) + ", found " +
+                         std::to_string(b.strides[b.wrong_stride]));
   if (position >= num_inputs && !b.writable && b.bytes > 0) fail(" is read-only");
   for (int d = 0; d < b.rank; ++d)
     if (b.extents[d] < 0) fail(" has a negative extent");

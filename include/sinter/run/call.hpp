@@ -1,5 +1,5 @@
-// A call, independent of where it runs: checked arguments, the values of all run-time numbers, pointers for every buffer.
-// SPDX-License-Identifier: BSL-1.0
+// A call, independent of where it runs: checked arguments, the values of all run-time numbers, pointers for every
+// buffer. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/kernels/combo.hpp"
@@ -13,14 +13,23 @@ inline std::int64_t value_of(const number_source& n, const std::int64_t* values)
 }
 
 /// The values of a call's run-time numbers. Throws shape_error where an extent does not divide.
-inline void evaluate_numbers(const number_step* steps, int count, const bound_argument* arguments, std::int64_t* values) {
+inline void evaluate_numbers(const number_step* steps, int count, const bound_argument* arguments,
+                             std::int64_t* values) {
   for (int i = 0; i < count; ++i) {
     const std::int64_t a = value_of(steps[i].a, values), b = value_of(steps[i].b, values);
     switch (steps[i].rule) {
-      case number_rule::input_extent: values[i] = arguments[a].extents[b]; break;
-      case number_rule::input_stride: values[i] = arguments[a].strides[b]; break;
-      case number_rule::product: values[i] = a * b; break;
-      case number_rule::sum: values[i] = a + b; break;
+      case number_rule::input_extent:
+        values[i] = arguments[a].extents[b];
+        break;
+      case number_rule::input_stride:
+        values[i] = arguments[a].strides[b];
+        break;
+      case number_rule::product:
+        values[i] = a * b;
+        break;
+      case number_rule::sum:
+        values[i] = a + b;
+        break;
       case number_rule::quotient:
         if (b == 0 ? a != 0 : a % b != 0)
           throw shape_error("reshape: " + std::to_string(a) + " elements do not divide evenly by " + std::to_string(b));
@@ -54,11 +63,13 @@ struct call {
                           std::to_string(value(c.expected)) + ", found " + std::to_string(b.extents[c.dimension]));
     for (const auto& e : plan::equalities)
       if (value(e[0]) != value(e[1]))
-        throw shape_error("two extents that must be equal are " + std::to_string(value(e[0])) + " and " + std::to_string(value(e[1])));
+        throw shape_error("two extents that must be equal are " + std::to_string(value(e[0])) + " and " +
+                          std::to_string(value(e[1])));
     for (int out = 0; out < num_arguments; ++out) {
       const bool assigned = out < num_inputs && plan::assigned[static_cast<std::size_t>(out)];
       if (out < num_inputs && !assigned) continue;
-      if (assigned && !arguments[out].writable) throw argument_error(argument_name(out, num_inputs) + " is assigned to but read-only");
+      if (assigned && !arguments[out].writable)
+        throw argument_error(argument_name(out, num_inputs) + " is assigned to but read-only");
       for (int other = 0; other < num_arguments; ++other)
         if (other != out && overlap(arguments[out], arguments[other]))
           throw argument_error(argument_name(out, num_inputs) + " overlaps " + argument_name(other, num_inputs) +
@@ -108,11 +119,10 @@ constexpr bool is_loop(kernel_kind kind) {
 template <class Kernel>
 constexpr auto loop_of() {
   using body = typename speller<Kernel>::template section_body<0>;
-  constexpr long numel = fixed_or_unknown(Kernel::value.space.numel), rnumel = fixed_or_unknown(Kernel::value.space.rnumel);
-  if constexpr (Kernel::planned.kind == kernel_kind::pointwise)
-    return pointwise_loop<body, numel>{};
-  else
-    return reduction_loop<body, Kernel::planned.walk, rnumel, numel>{};
+  constexpr long numel = fixed_or_unknown(Kernel::value.space.numel),
+                 rnumel = fixed_or_unknown(Kernel::value.space.rnumel);
+  if constexpr (Kernel::planned.kind == kernel_kind::pointwise) return pointwise_loop<body, numel>{};
+  else return reduction_loop<body, Kernel::planned.walk, rnumel, numel>{};
 }
 
 /// What both parts of a mix-order reduction receive: numel rows of rnumel columns. The column part's pointers, scalars
@@ -136,8 +146,7 @@ struct kernel_bodies {
   static constexpr auto right() {
     if constexpr (num_sections == 4)
       return bodies<typename spelled::template section_body<1>, typename spelled::template section_body<2>>{};
-    else
-      return bodies<typename spelled::template section_body<1>>{};
+    else return bodies<typename spelled::template section_body<1>>{};
   }
 };
 

@@ -1,6 +1,5 @@
-// Running a plan on CUDA: kernel after kernel in one stream, asynchronous and capture-safe. The workspace comes from the
-// executor or, for one call, from the stream's memory pool.
-// SPDX-License-Identifier: BSL-1.0
+// Running a plan on CUDA: kernel after kernel in one stream, asynchronous and capture-safe. The workspace comes from
+// the executor or, for one call, from the stream's memory pool. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cuda_runtime.h>
@@ -41,7 +40,8 @@ void check_device(const call<Program>& c) {
     cudaPointerAttributes attributes{};
     cuda::detail::check(cudaPointerGetAttributes(&attributes, b.data), "cudaPointerGetAttributes", "fuse");
     if (attributes.type == cudaMemoryTypeUnregistered)
-      throw argument_error(argument_name(i, c.num_inputs) + " is host memory; copy it to the device, or run on si::host");
+      throw argument_error(argument_name(i, c.num_inputs) +
+                           " is host memory; copy it to the device, or run on si::host");
     if (attributes.type == cudaMemoryTypeDevice && attributes.device != device)
       throw argument_error(argument_name(i, c.num_inputs) + " lies on device " + std::to_string(attributes.device) +
                            ", the current device is " + std::to_string(device));
@@ -55,14 +55,17 @@ void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) 
   constexpr operand_layout left = layout_of(kernel::value, 0, kernel::value.rows);
   constexpr operand_layout right = layout_of(kernel::value, 1, kernel::value.columns);
   constexpr instruction product = kernel::value.code[kernel::value.sections[2].first + 1];
-  constexpr product_layout stored = layout_of_product(kernel::value.accesses[product.access], kernel::value.rows, kernel::value.columns);
-  constexpr number_source written[] = {plan::source(stored.offset), plan::source(stored.row), plan::source(stored.batch)};
+  constexpr product_layout stored =
+      layout_of_product(kernel::value.accesses[product.access], kernel::value.rows, kernel::value.columns);
+  constexpr number_source written[] = {plan::source(stored.offset), plan::source(stored.row),
+                                       plan::source(stored.batch)};
   constexpr const auto& pointers = plan::template kernel<Index>::pointers;
-  constexpr number_source strides[] = {plan::source(left.offset), plan::source(left.outer),  plan::source(left.inner),
+  constexpr number_source strides[] = {plan::source(left.offset), plan::source(left.outer),   plan::source(left.inner),
                                        plan::source(left.batch),  plan::source(right.offset), plan::source(right.outer),
                                        plan::source(right.inner), plan::source(right.batch)};
   const auto data = [&](short slot, const number_source& offset) {
-    return static_cast<char*>(c.pointer(pointers[static_cast<std::size_t>(slot)])) + c.value(offset) * item_size(product.type);
+    return static_cast<char*>(c.pointer(pointers[static_cast<std::size_t>(slot)])) +
+           c.value(offset) * item_size(product.type);
   };
   foreign_matmul m{};
   m.extents = c.template matmul_shape<Index>();
@@ -79,8 +82,9 @@ template <class Kernel>
 constexpr bool is_foreign() {
   constexpr const auto& k = Kernel::value;
   return Kernel::planned.kind == kernel_kind::foreign && stores_plainly(k) &&
-         layout_of_product(k.accesses[k.code[k.sections[2].first + 1].access], k.rows, k.columns).ok && layout_of(k, 0, k.rows).is_blas(k.rows, k.inner) &&
-         layout_of(k, 1, k.columns).is_blas(k.columns, k.inner) && is_floating(k.code[k.sections[2].first + 1].type);
+         layout_of_product(k.accesses[k.code[k.sections[2].first + 1].access], k.rows, k.columns).ok &&
+         layout_of(k, 0, k.rows).is_blas(k.rows, k.inner) && layout_of(k, 1, k.columns).is_blas(k.columns, k.inner) &&
+         is_floating(k.code[k.sections[2].first + 1].type);
 }
 
 /// A kernel of several parts.
@@ -104,11 +108,12 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
   if constexpr (custom_node<Program, Index> >= 0) {
     run_custom<Program, Index>(c, true, stream);
   } else if constexpr (kind == kernel_kind::pointwise) {
-    cuda::pointwise<typename parts::main, fixed_or_unknown(kernel::value.space.numel)>(c.template kernel_arguments<Index>(), stream, name);
+    cuda::pointwise<typename parts::main, fixed_or_unknown(kernel::value.space.numel)>(
+        c.template kernel_arguments<Index>(), stream, name);
   } else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction) {
     cuda::reduction<typename parts::main, kernel::planned.walk, fixed_or_unknown(kernel::value.space.rnumel),
-                    fixed_or_unknown(kernel::value.space.numel)>(
-        c.template kernel_arguments<Index>(), scratch, stream, name);
+                    fixed_or_unknown(kernel::value.space.numel)>(c.template kernel_arguments<Index>(), scratch, stream,
+                                                                 name);
   } else if constexpr (is_foreign<kernel>()) {
     run_foreign<Program, Index>(c, stream, name);
   } else {
@@ -125,11 +130,13 @@ struct runner<cuda_executor> {
     const std::int64_t scratch = scratch_bytes<Program, Index...>([&](const number_source& n) { return c.value(n); });
     const std::int64_t bytes = c.intermediate_bytes + scratch;
     if (e.workspace != nullptr && e.workspace_bytes < bytes)
-      throw argument_error("the executor's workspace has " + std::to_string(e.workspace_bytes) + " bytes, this call needs " +
-                           std::to_string(bytes));
+      throw argument_error("the executor's workspace has " + std::to_string(e.workspace_bytes) +
+                           " bytes, this call needs " + std::to_string(bytes));
     void* memory = e.workspace;
     const bool own = bytes > 0 && memory == nullptr;
-    if (own) cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), e.stream), "cudaMallocAsync", "fuse");
+    if (own)
+      cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), e.stream), "cudaMallocAsync",
+                          "fuse");
     c.workspace = static_cast<char*>(memory);
     try {
       (launch_kernel<Program, Index>(c, c.workspace + c.intermediate_bytes, e.stream,

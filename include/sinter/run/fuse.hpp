@@ -28,31 +28,42 @@ namespace detail {
 // A call that cannot work, in sentences: instantiated only to fail.
 template <int Given, int Inputs, int Outputs>
 constexpr void number_of_arguments() {
-  static_assert(Given == Inputs + Outputs, "f(executor, inputs..., outputs...): the number of arguments is wrong; give every input, then every output");
+  static_assert(
+      Given == Inputs + Outputs,
+      "f(executor, inputs..., outputs...): the number of arguments is wrong; give every input, then every output");
 }
 template <int Input, class Given, class Wanted>
 constexpr void input_type() {
-  static_assert(Input < 0, "f(executor, inputs..., outputs...): an input does not convert to its tensor type; check the order of the arguments");
+  static_assert(Input < 0,
+                "f(executor, inputs..., outputs...): an input does not convert to its tensor type; check the order of "
+                "the arguments");
 }
 template <int Output, class Given>
 constexpr void output_kind() {
-  static_assert(is_tensor<Given>, "f(executor, inputs..., outputs...): an output is not a tensor; give a tensor over the memory to write");
+  static_assert(
+      is_tensor<Given>,
+      "f(executor, inputs..., outputs...): an output is not a tensor; give a tensor over the memory to write");
 }
 template <int Output, dtype Given, dtype Result>
 constexpr void output_type() {
-  static_assert(Given == Result, "f(executor, inputs..., outputs...): an output's element type is not the result's; cast the result or the tensor");
+  static_assert(Given == Result,
+                "f(executor, inputs..., outputs...): an output's element type is not the result's; cast the result or "
+                "the tensor");
 }
 template <int Output, int Given, int Result>
 constexpr void output_rank() {
-  static_assert(Given == Result, "f(executor, inputs..., outputs...): an output's rank is not the result's; check the shapes");
+  static_assert(Given == Result,
+                "f(executor, inputs..., outputs...): an output's rank is not the result's; check the shapes");
 }
 template <int Output, int Dimension, number Given, number Result>
 constexpr void output_extent() {
-  static_assert(Given == Result, "f(executor, inputs..., outputs...): an output's extent is not the result's; check the shapes");
+  static_assert(Given == Result,
+                "f(executor, inputs..., outputs...): an output's extent is not the result's; check the shapes");
 }
 template <int Output, class Given>
 constexpr void output_strides() {
-  static_assert(!Given::strided, "f(executor, inputs..., outputs...): an output has strides; assign into a strided input instead");
+  static_assert(!Given::strided,
+                "f(executor, inputs..., outputs...): an output has strides; assign into a strided input instead");
 }
 
 template <>
@@ -99,10 +110,8 @@ class fused {
   template <std::integral... E>
   static constexpr std::int64_t workspace_bytes(E... run_time_extents) {
     constexpr auto kernels = std::make_integer_sequence<int, program::num_kernels>{};
-    if constexpr (program::plan.buffers.empty() && !detail::needs_scratch<program>(kernels))
-      return 0;
-    else
-      return workspace_of(kernels, program::with_extents(run_time_extents...));
+    if constexpr (program::plan.buffers.empty() && !detail::needs_scratch<program>(kernels)) return 0;
+    else return workspace_of(kernels, program::with_extents(run_time_extents...));
   }
 
   /// Every pair of every round with its score and verdict, what was fused, and which candidates that invalidated.
@@ -110,8 +119,8 @@ class fused {
     constexpr int length = program::template recorded<0>.length;
     fixed_vector<fusion_entry, length> entries{};
     for (const log_entry& e : program::template recorded<length>.entries)
-      entries.push_back({program::labels[e.first], program::labels[e.second], e.round, e.event, e.reason, e.score,
-                         e.shared_bytes});
+      entries.push_back(
+          {program::labels[e.first], program::labels[e.second], e.round, e.event, e.reason, e.score, e.shared_bytes});
     return entries;
   }
 
@@ -145,10 +154,8 @@ class fused {
     if constexpr (I < num_inputs) {
       using wanted = std::tuple_element_t<static_cast<std::size_t>(I), std::tuple<T...>>;
       constexpr bool converts = std::is_convertible_v<A&, wanted>;
-      if constexpr (converts)
-        return detail::bind_argument<wanted>(argument);
-      else
-        detail::input_type<I, given, wanted>();
+      if constexpr (converts) return detail::bind_argument<wanted>(argument);
+      else detail::input_type<I, given, wanted>();
       return {};
     } else {
       constexpr int node = program::g.outputs[I - num_inputs];
@@ -158,8 +165,10 @@ class fused {
         return {};
       } else {
         constexpr extents expected = program::g.shape(node), found = detail::argument_extents<given, I>::shape;
-        constexpr int conflict = detail::other_axis_conflict(expected, expected.rank == found.rank ? found : expected, -1);
-        if constexpr (given::type != program::g[node].type) detail::output_type<output, given::type, program::g[node].type>();
+        constexpr int conflict =
+            detail::other_axis_conflict(expected, expected.rank == found.rank ? found : expected, -1);
+        if constexpr (given::type != program::g[node].type)
+          detail::output_type<output, given::type, program::g[node].type>();
         if constexpr (found.rank != expected.rank) detail::output_rank<output, found.rank, expected.rank>();
         if constexpr (conflict >= 0) detail::output_extent<output, conflict, found[conflict], expected[conflict]>();
         if constexpr (given::strided) detail::output_strides<output, given>();
@@ -197,8 +206,7 @@ class fused {
   static constexpr int passes_of() {
     if constexpr (program::plan.kernels[I].kind == kernel_kind::reduction)
       return body_facts<typename detail::kernel_bodies<typename program::template kernel<I>>::main>::num_phases;
-    else
-      return program::plan.kernels[I].kind == kernel_kind::persistent_reduction;
+    else return program::plan.kernels[I].kind == kernel_kind::persistent_reduction;
   }
   template <int... I>
   static constexpr auto all_passes(std::integer_sequence<int, I...>) {
@@ -207,13 +215,14 @@ class fused {
 
   template <int... I>
   static constexpr auto make_kernels(std::integer_sequence<int, I...>) {
-    return fixed_vector<kernel_info, sizeof...(I)>{{kernel_info{program::plan.kernels[I].kind, program::template name<I>.view()}...}, sizeof...(I)};
+    return fixed_vector<kernel_info, sizeof...(I)>{
+        {kernel_info{program::plan.kernels[I].kind, program::template name<I>.view()}...}, sizeof...(I)};
   }
   static constexpr auto kernels() { return make_kernels(std::make_integer_sequence<int, program::num_kernels>{}); }
 };
 
-/// What fuse returns once the compiler has said why there is no plan: it has the members of `fused` and does nothing, so
-/// that one mistake is one error.
+/// What fuse returns once the compiler has said why there is no plan: it has the members of `fused` and does nothing,
+/// so that one mistake is one error.
 struct refused {
   static constexpr int kernel_count() { return 0; }
   static constexpr kernel_info kernel(int) { return {kernel_kind::pointwise, {}}; }
@@ -235,26 +244,30 @@ template <class Fn, class... T>
 constexpr bool takes_arguments() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::is_invocable_v<Fn, expr<T::type, argument_extents<T, static_cast<int>(I)>::shape>...>;
-  }(std::index_sequence_for<T...>{});
+  }
+  (std::index_sequence_for<T...>{});
 }
 
 template <options Options, class Fn, class... T>
 constexpr auto checked_fuse() {
   constexpr bool is_stateless = std::is_empty_v<Fn> && std::is_default_constructible_v<Fn>;
-  static_assert(is_stateless, "fuse(fn): the function has captures or state; pass run-time values as value<T> or tensor arguments");
-  constexpr bool are_tensors = ((is_tensor<T> || is_value<T>) && ...);
-  static_assert(are_tensors, "fuse<T...>(fn): a T is not a tensor, strided_tensor or value type; give the type of each argument");
+  static_assert(is_stateless,
+                "fuse(fn): the function has captures or state; pass run-time values as value<T> or tensor arguments");
+  constexpr bool are_tensors = ((is_tensor<T> || is_value<T>)&&...);
+  static_assert(are_tensors,
+                "fuse<T...>(fn): a T is not a tensor, strided_tensor or value type; give the type of each argument");
   if constexpr (is_stateless && are_tensors) {
     constexpr bool fits = takes_arguments<Fn, T...>();
     static_assert(fits, "fuse<T...>(fn): fn cannot be called with one expression per T; check the number of types");
     if constexpr (fits) {
       constexpr const extent_map& first = unified_extents<Fn, T...>;
-      static_assert(!first.assigned_to_value, "assign(target, value): the target is neither an input nor a view of one; return the value as a result");
-      static_assert(!first.overflowed, "fuse(fn): the function has more than 1024 nodes; split it into several fused functions");
-      if constexpr (!first.refused && !first.assigned_to_value && !first.overflowed)
-        return fused<Options, Fn, T...>{};
-      else
-        return sinter::refused{};
+      static_assert(
+          !first.assigned_to_value,
+          "assign(target, value): the target is neither an input nor a view of one; return the value as a result");
+      static_assert(!first.overflowed,
+                    "fuse(fn): the function has more than 1024 nodes; split it into several fused functions");
+      if constexpr (!first.refused && !first.assigned_to_value && !first.overflowed) return fused<Options, Fn, T...>{};
+      else return sinter::refused{};
     } else {
       return sinter::refused{};
     }

@@ -14,8 +14,8 @@
 #include "sinter/graph/rewrite.hpp"
 #include "sinter/graph/verify.hpp"
 #include "sinter/kernels/body.hpp"
-#include "sinter/schedule/label.hpp"
 #include "sinter/schedule/concat_parts.hpp"
+#include "sinter/schedule/label.hpp"
 #include "sinter/schedule/lower_group.hpp"
 #include "sinter/schedule/online_softmax.hpp"
 #include "sinter/schedule/reinplace.hpp"
@@ -25,7 +25,7 @@ namespace sinter::detail {
 
 /// Replacements of run-time extents that a first tracing found to be one extent.
 struct extent_map {
-  fixed_vector<trace::equality, 64> entries{};  ///< a becomes b
+  fixed_vector<trace::equality, 64> entries{};                          ///< a becomes b
   bool refused = false, assigned_to_value = false, overflowed = false;  ///< what that tracing says of the function
 
   constexpr number operator()(number n) const {
@@ -62,8 +62,7 @@ constexpr void add_output(trace& t, short id, const extents& shape) {
 }
 template <class R>
 constexpr void add_outputs(trace& t, const R& result) {
-  if constexpr (is_expr<R>)
-    add_output(t, result.id(), R::shape);
+  if constexpr (is_expr<R>) add_output(t, result.id(), R::shape);
   else if constexpr (!std::is_same_v<R, assigned>)
     std::apply([&](const auto&... each) { (add_outputs(t, each), ...); }, result);
 }
@@ -86,16 +85,15 @@ struct tracer {
     } else {
       t.inputs.push_back({id, Tensor::strided, false, layout_of_type<Tensor>()});
       for (int d = 0; d < Tensor::rank; ++d)
-        t.numbers.define(shape<Argument, Tensor>[d], number_rule::input_extent, Argument, d, hint_of(extent_names<Tensor>::hint(d)));
+        t.numbers.define(shape<Argument, Tensor>[d], number_rule::input_extent, Argument, d,
+                         hint_of(extent_names<Tensor>::hint(d)));
     }
     return id;
   }
   template <class Tensor>
   static constexpr extents layout_of_type() {
-    if constexpr (has_layout<Tensor>)
-      return Tensor::layout;
-    else
-      return {};
+    if constexpr (has_layout<Tensor>) return Tensor::layout;
+    else return {};
   }
   static constexpr long hint_of(long hint) { return hint > 0 ? hint : default_hint; }
 
@@ -104,11 +102,11 @@ struct tracer {
     trace t{};
     const short ids[] = {add_input<static_cast<int>(I), T>(t)..., 0};
     using result = std::invoke_result_t<Fn, expr<T::type, shape<static_cast<int>(I), T>>...>;
-    static_assert(is_result<result>, "fuse(fn): fn returns something else than an expression, a std::tuple of them, or what assign returns");
-    if constexpr (is_result<result>)
-      add_outputs(t, Fn{}(expr<T::type, shape<static_cast<int>(I), T>>(&t, ids[I])...));
-    else
-      t.refused = true;
+    static_assert(
+        is_result<result>,
+        "fuse(fn): fn returns something else than an expression, a std::tuple of them, or what assign returns");
+    if constexpr (is_result<result>) add_outputs(t, Fn{}(expr<T::type, shape<static_cast<int>(I), T>>(&t, ids[I])...));
+    else t.refused = true;
     return t;
   }
   static constexpr trace run() { return run(std::index_sequence_for<T...>{}); }
@@ -147,9 +145,9 @@ inline constexpr extent_map unified_extents = unify_extents<Fn, T...>();
 /// one are no larger than they must be.
 constexpr int tier_of(const trace& t) {
   for (int capacity = 32; capacity < max_nodes; capacity += capacity < 128 ? capacity : 64)
-    if (t.nodes.size() + 8 <= capacity && t.lists.size() + 8 <= capacity / 2 + 32 && t.scalars.size() + 8 <= capacity / 2 + 16 &&
-        t.inputs.size() <= capacity / 4 + 32 && t.outputs.size() <= capacity / 4 + 32 &&
-        t.numbers.definitions.size() + 32 <= capacity / 2 + 64)
+    if (t.nodes.size() + 8 <= capacity && t.lists.size() + 8 <= capacity / 2 + 32 &&
+        t.scalars.size() + 8 <= capacity / 2 + 16 && t.inputs.size() <= capacity / 4 + 32 &&
+        t.outputs.size() <= capacity / 4 + 32 && t.numbers.definitions.size() + 32 <= capacity / 2 + 64)
       return capacity;
   return max_nodes;
 }
@@ -157,7 +155,9 @@ constexpr int tier_of(const trace& t) {
 /// Instantiated only to fail.
 template <int Given, int Wanted>
 constexpr void run_time_extents() {
-  static_assert(Given == Wanted, "f.figure(extents...): the number of extents is wrong; give each run-time extent, in order of first appearance");
+  static_assert(
+      Given == Wanted,
+      "f.figure(extents...): the number of extents is wrong; give each run-time extent, in order of first appearance");
 }
 
 struct trace_facts {
@@ -174,7 +174,8 @@ struct program {
     const trace t = trace_run::run();
     return trace_facts{tier_of(t), t.overflowed() || t.equalities.overflowed || t.versions.overflowed};
   }();
-  static_assert(!traced.overflowed, "fuse(fn): the function has more than 1024 nodes; split it into several fused functions");
+  static_assert(!traced.overflowed,
+                "fuse(fn): the function has more than 1024 nodes; split it into several fused functions");
 
   static constexpr options chosen = Options;
   static constexpr auto source = resize<traced.capacity>(static_cast<const graph<max_nodes>&>(trace_run::run()));
@@ -189,8 +190,11 @@ struct program {
 
   static constexpr auto realized = realize(g, chosen);
   static constexpr auto nodes = make_nodes(g, realized, chosen);
-  static_assert(!nodes.blocked, "assign(target, value): the target is a part of a reshape that no index expression describes; assign to a slice of the input itself");
-  static_assert(!nodes.overflowed(), "fuse(fn): the plan has more dependencies than the scheduler holds; split the function");
+  static_assert(!nodes.blocked,
+                "assign(target, value): the target is a part of a reshape that no index expression describes; assign "
+                "to a slice of the input itself");
+  static_assert(!nodes.overflowed(),
+                "fuse(fn): the plan has more dependencies than the scheduler holds; split the function");
   static constexpr auto fusion = fuse_nodes(g, chosen, nodes);
   static_assert(!fusion.overflowed, "fuse(fn): more pairs can be fused than one round holds; split the function");
   static constexpr auto plan = make_plan(fusion);
@@ -218,10 +222,8 @@ struct program {
   }
   template <class Tensor>
   static constexpr std::string_view extent_name_of(int d) {
-    if constexpr (is_value<Tensor>)
-      return {};
-    else
-      return d < Tensor::rank ? extent_names<Tensor>::name(d) : std::string_view{};
+    if constexpr (is_value<Tensor>) return {};
+    else return d < Tensor::rank ? extent_names<Tensor>::name(d) : std::string_view{};
   }
 
   /// A function from numbers to values, given the run-time extents in order of first appearance.
@@ -244,11 +246,21 @@ struct program {
     for (int i = 0; i < table.definitions.size(); ++i) {
       const number_definition& d = table.definitions[i];
       switch (d.rule) {
-        case number_rule::input_extent: e.values[i] = given[next++]; break;
-        case number_rule::input_stride: e.values[i] = 1; break;
-        case number_rule::product: e.values[i] = e(d.a) * e(d.b); break;
-        case number_rule::sum: e.values[i] = e(d.a) + e(d.b); break;
-        case number_rule::quotient: e.values[i] = e(d.b) == 0 ? 0 : e(d.a) / e(d.b); break;
+        case number_rule::input_extent:
+          e.values[i] = given[next++];
+          break;
+        case number_rule::input_stride:
+          e.values[i] = 1;
+          break;
+        case number_rule::product:
+          e.values[i] = e(d.a) * e(d.b);
+          break;
+        case number_rule::sum:
+          e.values[i] = e(d.a) + e(d.b);
+          break;
+        case number_rule::quotient:
+          e.values[i] = e(d.b) == 0 ? 0 : e(d.a) / e(d.b);
+          break;
       }
     }
     return e;
@@ -286,7 +298,8 @@ struct program {
   static constexpr int num_parts = plan.kernels[Index].num_parts;
   /// Its two parts are rows and columns of one space, and have one set of arguments: that of part 1, x and r exchanged.
   template <int Index>
-  static constexpr bool is_mix_order = num_parts<Index> > 1 && plan.kernels[Index].kind == kernel_kind::persistent_reduction;
+  static constexpr bool is_mix_order =
+      num_parts<Index> > 1 && plan.kernels[Index].kind == kernel_kind::persistent_reduction;
 
   /// One kernel, or one part of it, lowered.
   template <int Index, int Part = 0>
@@ -297,8 +310,10 @@ struct program {
     static constexpr auto& scalars = g.scalars;
     static constexpr planned_kernel planned = choose_part(plan, Index, Part);
     static_assert(!value.blocked, "sinter: a fused access cannot be indexed; please report this function");
-    static_assert(!value.overflowed, "fuse(fn): one kernel has more instructions than the lowering holds; lower options.max_fusion_size");
-    static_assert(name_length<Index> < max_name, "fuse(fn): a kernel's name is longer than 4 KiB; lower options.max_fusion_size");
+    static_assert(!value.overflowed,
+                  "fuse(fn): one kernel has more instructions than the lowering holds; lower options.max_fusion_size");
+    static_assert(name_length<Index> < max_name,
+                  "fuse(fn): a kernel's name is longer than 4 KiB; lower options.max_fusion_size");
   };
 };
 

@@ -1,5 +1,5 @@
-// The recipe of a call: everything a call needs to know of its plan, as small constant tables. Numbers become positions,
-// buffers become sources of pointers; neither graph nor plan survives into the program.
+// The recipe of a call: everything a call needs to know of its plan, as small constant tables. Numbers become
+// positions, buffers become sources of pointers; neither graph nor plan survives into the program.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -73,14 +73,16 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
     return all;
   }
   static constexpr int num_numbers = merged().definitions.size();
-  static_assert(!merged().definitions.overflowed, "fuse(fn): the plan has more run-time numbers than a call can compute; split the function");
+  static_assert(!merged().definitions.overflowed,
+                "fuse(fn): the plan has more run-time numbers than a call can compute; split the function");
   static constexpr auto table = [] {  // made to measure: it stays in the compiler's memory
     number_table<num_numbers> exact{};
     const number_table<1024> all = merged();
     for (int i = 0; i < num_numbers; ++i) exact.definitions.push_back(all.definitions[i]);
     return exact;
   }();
-  static_assert(!table.definitions.overflowed, "fuse(fn): the plan has more run-time numbers than a call can compute; split the function");
+  static_assert(!table.definitions.overflowed,
+                "fuse(fn): the plan has more run-time numbers than a call can compute; split the function");
 
   static constexpr number_source source(number n) {
     return is_symbolic(n) ? number_source{0, table.find(n)} : number_source{n, -1};
@@ -92,10 +94,10 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
       const bool from_input = d.rule == number_rule::input_extent || d.rule == number_rule::input_stride;
       number_step& step = s[static_cast<std::size_t>(i)];
       step.rule = d.rule;
-      if (from_input)  // not a conditional expression: nvcc 13's device pass crashes on one of these aggregates in a lambda
+      if (from_input)  // not a conditional expression: nvcc 13's device pass crashes on one of these aggregates in a
+                       // lambda
         step.a = {d.a, -1}, step.b = {d.b, -1};
-      else
-        step.a = source(d.a), step.b = source(d.b);
+      else step.a = source(d.a), step.b = source(d.b);
     }
     return s;
   }();
@@ -125,7 +127,8 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
   /// The inputs that the function assigns to.
   static constexpr auto assigned = [] {
     std::array<bool, static_cast<std::size_t>(num_inputs) + 1> a{};
-    for (int node : Program::g.assigns) a[static_cast<std::size_t>(Program::g[memory_of(Program::g, node)].attr)] = true;
+    for (int node : Program::g.assigns)
+      a[static_cast<std::size_t>(Program::g[memory_of(Program::g, node)].attr)] = true;
     return a;
   }();
 
@@ -171,7 +174,8 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
       for (int i = 0; i < num_sizes; ++i) n[static_cast<std::size_t>(i)] = source(lowered::value.sizes[i]);
       return n;
     }();
-    static constexpr number_source numel = source(lowered::value.space.numel), rnumel = source(lowered::value.space.rnumel);
+    static constexpr number_source numel = source(lowered::value.space.numel),
+                                   rnumel = source(lowered::value.space.rnumel);
     static constexpr number_source batch = source(lowered::value.batch), rows = source(lowered::value.rows),
                                    columns = source(lowered::value.columns), inner = source(lowered::value.inner);
   };
@@ -179,10 +183,16 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
   /// What a kernel receives by value: its parts' arguments, and some words that say where each runs.
   template <int K, int... Part>
   static constexpr std::size_t parameter_bytes(std::integer_sequence<int, Part...>) {
-    return (0 + ... + (64 + sizeof(arguments<kernel<K, Part>::num_pointers, kernel<K, Part>::num_scalars, kernel<K, Part>::num_sizes>)));
+    return (
+        0 + ... +
+        (64 +
+         sizeof(arguments<kernel<K, Part>::num_pointers, kernel<K, Part>::num_scalars, kernel<K, Part>::num_sizes>)));
   }
-  static_assert(((parameter_bytes<Index>(std::make_integer_sequence<int, Program::template num_parts<Index>>{}) <= max_parameter_bytes) && ...),
-                "fuse(fn): a kernel needs more than the 32764 bytes of parameters that CUDA allows; lower options.max_fusion_size "
+  static_assert(((parameter_bytes<Index>(std::make_integer_sequence<int, Program::template num_parts<Index>>{}) <=
+                  max_parameter_bytes) &&
+                 ...),
+                "fuse(fn): a kernel needs more than the 32764 bytes of parameters that CUDA allows; lower "
+                "options.max_fusion_size "
                 "or options.max_combo_size, or give foreach shorter lists");
 
   /// The workspace: each buffer's size and life, for lay_out.
@@ -191,7 +201,8 @@ struct recipe<Program, std::integer_sequence<int, Index...>> {
     std::array<buffer_source, num_buffers> b{};
     for (int i = 0; i < num_buffers; ++i) {
       const planned_buffer& p = Program::plan.buffers[i];
-      b[static_cast<std::size_t>(i)] = {source(numel(Program::g.shape(p.node))), item_size(Program::g[p.node].type), p.first, p.last};
+      b[static_cast<std::size_t>(i)] = {source(numel(Program::g.shape(p.node))), item_size(Program::g[p.node].type),
+                                        p.first, p.last};
     }
     return b;
   }();

@@ -33,7 +33,8 @@ template <class State, class Order>
 constexpr int level_of(const State& s, const Order& order, const short* levels, int i) {
   int level = 0;
   for (int j = 0; j < i; ++j)
-    if (levels[j] >= level && s.groups[order[i]].ancestors.intersects(s.groups[order[j]].members)) level = levels[j] + 1;
+    if (levels[j] >= level && s.groups[order[i]].ancestors.intersects(s.groups[order[j]].members))
+      level = levels[j] + 1;
   return level;
 }
 

@@ -29,10 +29,8 @@ constexpr void form_lists(group_state<Capacity>& s) {
     for (int w = 0; w < in_list.num_words; ++w)
       needs_other = needs_other || (s.list.ancestors[n].words[w] & in_list.words[w] & ~in_member.words[w]) != 0;
     if (needs_other) continue;
-    if (at == positions.size())
-      positions.push_back(s.group_of[n]);
-    else
-      positions[at] = static_cast<short>(s.join(positions[at], s.group_of[n], joint::list));
+    if (at == positions.size()) positions.push_back(s.group_of[n]);
+    else positions[at] = static_cast<short>(s.join(positions[at], s.group_of[n], joint::list));
     ++at;
   }
 }
@@ -74,7 +72,8 @@ constexpr refusal can_fuse_lists(State& s, int a, int b) {
     }
   } else {
     const int whole = s.is_list(a) ? a : b, plain = s.is_list(a) ? b : a;
-    if (s.groups[plain].has_reduction || s.groups[plain].has_template || s.is_joint(plain)) return refusal::list_takes_pointwise;
+    if (s.groups[plain].has_reduction || s.groups[plain].has_template || s.is_joint(plain))
+      return refusal::list_takes_pointwise;
     const int part = touched_part(s, whole, plain);
     if (part < 0) return refusal::list_member_not_one;
     const refusal r = s.is_list(a) ? can_fuse(s, part, plain, false) : can_fuse(s, plain, part, false);

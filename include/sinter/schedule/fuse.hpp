@@ -79,8 +79,8 @@ struct fusion_round {
     if (verdict != refusal::none) return;
     const bool vertical = s.groups[second].ancestors.intersects(s.groups[first].members);
     const int priority = backend_of(s.o->target).fusion_priority(vertical, s.groups[first].has_reduction);
-    candidates.push_back({static_cast<short>(first), static_cast<short>(second), static_cast<short>(priority), reordered,
-                          false, key});
+    candidates.push_back(
+        {static_cast<short>(first), static_cast<short>(second), static_cast<short>(priority), reordered, false, key});
   }
 
   /// A refusal that other loops could lift is asked about again with those; they stay only if they are kept.

@@ -1,9 +1,8 @@
 // Index expressions: where in a buffer an element of the loop lies. Views compose here, once, during scheduling.
 //
-// A form is offset + sum of coef * ((variable / div) % mod). Every composition of permute, slice, flip, broadcast and of
-// reshapes that split or merge whole dimensions stays a form; what does not is reported, and the caller gives the view's
-// operand a buffer. Forms are canonical, so equal accesses are equal values.
-// SPDX-License-Identifier: BSL-1.0
+// A form is offset + sum of coef * ((variable / div) % mod). Every composition of permute, slice, flip, broadcast and
+// of reshapes that split or merge whole dimensions stays a form; what does not is reported, and the caller gives the
+// view's operand a buffer. Forms are canonical, so equal accesses are equal values. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/base/extents.hpp"
@@ -28,10 +27,8 @@ struct index_form {
 
   constexpr void add(const index_term& t) {
     if (t.coef == 0) return;
-    if (size == MaxTerms)
-      failed = true;
-    else
-      terms[size++] = t;
+    if (size == MaxTerms) failed = true;
+    else terms[size++] = t;
   }
   friend constexpr bool operator==(const index_form& a, const index_form& b) {
     if (a.offset != b.offset || a.size != b.size) return false;
@@ -42,7 +39,7 @@ struct index_form {
 };
 
 using dimension_form = index_form<5>;  ///< one coordinate
-using access_form = index_form<10>;     ///< an element offset
+using access_form = index_form<10>;    ///< an element offset
 
 /// One coordinate form per dimension of a node.
 struct coordinates {
@@ -66,10 +63,11 @@ constexpr bool merge_digits(index_form<N>& f, Table& numbers) {
       if (i == j || outer.variable != inner.variable) continue;
       if (outer.div == inner.div && outer.mod == inner.mod)  // the same digit twice
         f.terms[i].coef = numbers.sum(outer.coef, inner.coef);
-      else if (inner.mod != 0 && outer.div == product(inner.div, inner.mod) && outer.coef == product(inner.coef, inner.mod))
-        f.terms[i] = {inner.variable, inner.div, outer.mod == 0 ? 0 : numbers.product(outer.mod, inner.mod), inner.coef};
-      else
-        continue;
+      else if (inner.mod != 0 && outer.div == product(inner.div, inner.mod) &&
+               outer.coef == product(inner.coef, inner.mod))
+        f.terms[i] = {inner.variable, inner.div, outer.mod == 0 ? 0 : numbers.product(outer.mod, inner.mod),
+                      inner.coef};
+      else continue;
       for (int k = j + 1; k < f.size; ++k) f.terms[k - 1] = f.terms[k];
       --f.size;
       return true;
@@ -184,8 +182,7 @@ constexpr index_form<N> joined_form(const index_form<N>& f, number reduced, Tabl
   out.failed = f.failed;
   for (int i = 0; i < f.size; ++i) {
     const index_term& t = f.terms[i];
-    if (t.variable == loop_var::x)
-      out.add({loop_var::x, numbers.product(t.div, reduced), t.mod, t.coef});
+    if (t.variable == loop_var::x) out.add({loop_var::x, numbers.product(t.div, reduced), t.mod, t.coef});
     else  // the outermost digit of r ends where x begins
       out.add({loop_var::x, t.div, t.mod != 0 ? t.mod : numbers.quotient(reduced, t.div), t.coef});
   }
@@ -255,7 +252,8 @@ constexpr bool split_into(const dimension_form& linear, const extents& sizes, di
 
 /// Coordinates of a reshape's operand from those of its result: whole groups of dimensions with equal products.
 template <class Table>
-constexpr coordinates through_reshape(const coordinates& result, const extents& to, const extents& from, Table& numbers) {
+constexpr coordinates through_reshape(const coordinates& result, const extents& to, const extents& from,
+                                      Table& numbers) {
   coordinates c{from.rank, false, {}};
   if (numel(from) == 0) {  // no element is ever read: only on which variables it depends matters
     int empty = 0;
@@ -276,10 +274,8 @@ constexpr coordinates through_reshape(const coordinates& result, const extents& 
     number p = i < to.rank ? to[i_end++] : 1, q = j < from.rank ? from[j_end++] : 1;
     while (p != q && (i_end < to.rank || j_end < from.rank)) {
       const bool left_is_short = is_static(p) && is_static(q) ? p < q : numbers.divides(p, q);
-      if (i_end < to.rank && (left_is_short || j_end == from.rank))
-        p = numbers.product(p, to[i_end++]);
-      else
-        q = numbers.product(q, from[j_end++]);
+      if (i_end < to.rank && (left_is_short || j_end == from.rank)) p = numbers.product(p, to[i_end++]);
+      else q = numbers.product(q, from[j_end++]);
     }
     dimension_form linear{};
     number stride = 1;
@@ -318,7 +314,8 @@ constexpr coordinates through_view(const Graph& g, int view, const coordinates& 
         apply_affine(c.dims[d], g.lists[n.list2][d], g.lists[n.list][d], numbers);
       }
       break;
-    default: c.failed = true;
+    default:
+      c.failed = true;
   }
   return c;
 }

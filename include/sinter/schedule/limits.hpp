@@ -58,7 +58,8 @@ constexpr int num_io_buffers(const State& s, int a, int b) {
   int n = 0;
   all.each([&](int buffer) {
     const int producer = s.list.node_of(buffer);
-    bool in_memory = producer < 0 || !both.contains(producer) || s.is_output(buffer) || memory_of(*s.g, buffer) != buffer;
+    bool in_memory =
+        producer < 0 || !both.contains(producer) || s.is_output(buffer) || memory_of(*s.g, buffer) != buffer;
     if (!in_memory) s.each_reader(buffer, [&](int reader) { in_memory = in_memory || !both.contains(reader); });
     n += in_memory;
   });
@@ -84,13 +85,15 @@ constexpr refusal within_limits(const State& s, int a, int b, const shared_data&
 template <class State>
 constexpr refusal leaves_reduction_split(const State& s, int a, int b, const loop_space& space) {
   const auto hint = [&](number n) { return s.list.numbers.hint(n); };
-  if (hint(space.numel) > s.o->split_reduction_rows || hint(space.rnumel) < s.o->split_reduction_length) return refusal::none;
+  if (hint(space.numel) > s.o->split_reduction_rows || hint(space.rnumel) < s.o->split_reduction_length)
+    return refusal::none;
   bool needed = false;
   s.each_member(a, -1, [&](int reduction) {
     const node& root = (*s.g)[s.list.nodes[reduction].root];
     if (s.list.nodes[reduction].kind != node_kind::reduction || !reduces_inner_axis(*s.g, root)) return;
     s.each_member(b, -1, [&](int m) {
-      const bool on_elements = s.list.nodes[m].kind == node_kind::reduction || s.list.nodes[m].space.numel != space.numel;
+      const bool on_elements =
+          s.list.nodes[m].kind == node_kind::reduction || s.list.nodes[m].space.numel != space.numel;
       needed = needed || (on_elements && s.list.ancestors[m].contains(reduction));
     });
   });

@@ -5,34 +5,9 @@
 
 #include "sinter/graph/graph.hpp"
 #include "sinter/schedule/index_value.hpp"
+#include "sinter/schedule/instruction.hpp"
 
 namespace sinter::detail {
-
-enum class opcode : unsigned char {
-  load, gather_load, scalar, constant, index_value, inside, compute, cast, widen, reduce, store, scatter_store, accumulator,
-  yield
-};
-
-/// One statement of a body, as a value. Operands are positions in the same section.
-struct instruction {
-  opcode code{};
-  op what{};
-  dtype type{}, result{};
-  short a = -1, b = -1, c = -1;
-  short mask = -1;
-  short buffer = -1;         ///< load, store: the graph node stored there; scalar, constant: position in graph::scalars
-  short access = -1;         ///< position in lowered::accesses
-  number low = 0, high = 0;  ///< inside: range; gather_load, scatter_store: stride and extent of the indexed axis
-  friend constexpr bool operator==(const instruction&, const instruction&) = default;
-};
-
-/// A loop space: x runs over numel elements, r over rnumel.
-struct loop_space {
-  number numel = 1, rnumel = 1;
-  friend constexpr bool operator==(const loop_space&, const loop_space&) = default;
-};
-
-inline constexpr int max_instructions = 320;
 
 /// A list of instructions under construction.
 template <class Graph, class Table>
@@ -54,7 +29,8 @@ struct lowering {
   };
   fixed_vector<memo, max_instructions * 2> seen{};
 
-  /// Buffers that live in registers: written by this very list, or (in a matmul's prologue) computed where they are read.
+  /// Buffers that live in registers: written by this very list, or (in a matmul's prologue) computed where they are
+  /// read.
   fixed_set<decltype(Graph::nodes)::capacity> internal{};
   struct product_of {
     short node, access, value;
@@ -80,7 +56,9 @@ struct lowering {
     return static_cast<short>(coords.push_back(c));
   }
   constexpr short push(const instruction& i) { return static_cast<short>(code.push_back(i)); }
-  constexpr bool overflowed() const { return code.overflowed || accesses.overflowed || coords.overflowed || seen.overflowed || produced.overflowed; }
+  constexpr bool overflowed() const {
+    return code.overflowed || accesses.overflowed || coords.overflowed || seen.overflowed || produced.overflowed;
+  }
 
   constexpr extents strides_of(int buffer) const {
     const node& n = (*g)[buffer];
@@ -147,7 +125,8 @@ struct lowering {
       inside_row.dims[d] = (mask >> d & 1) ? reduced.dims[folded++] : coords[c].dims[kept++];
     for (int d = 0; d < coords[c].rank; ++d)
       for (int t = 0; t < coords[c].dims[d].size; ++t)
-        if (coords[c].dims[d].terms[t].variable == loop_var::r && blocked < 0) blocked = id;  // a row value at an element's index
+        if (coords[c].dims[d].terms[t].variable == loop_var::r && blocked < 0)
+          blocked = id;  // a row value at an element's index
     instruction i{};
     i.code = opcode::reduce, i.what = n.what, i.type = (*g)[n.operands[0]].type, i.result = n.type;
     i.a = emit(n.operands[0], intern(inside_row));
@@ -194,7 +173,8 @@ struct lowering {
       return emit(n.operands[0], intern(through), mask);
     }
     switch (n.what) {
-      case op::constant: return constant(n.type, n.attr);
+      case op::constant:
+        return constant(n.type, n.attr);
       case op::scalar: {
         instruction i{};
         i.code = opcode::scalar, i.type = i.result = n.type, i.buffer = n.attr;
@@ -208,12 +188,18 @@ struct lowering {
         i.code = opcode::index_value, i.type = i.result = dtype::i64, i.access = place(a, id);
         return push(i);
       }
-      case op::cast: return convert(opcode::cast, (*g)[n.operands[0]].type, n.type, emit(n.operands[0], c, mask));
-      case op::widen: return convert(opcode::widen, (*g)[n.operands[0]].type, n.type, emit(n.operands[0], c, mask));
-      case op::concat: return emit_concat(id, c, mask);
-      case op::pad: return emit_pad(id, c, mask);
-      case op::gather: return emit_gather(id, c, mask);
-      default: break;
+      case op::cast:
+        return convert(opcode::cast, (*g)[n.operands[0]].type, n.type, emit(n.operands[0], c, mask));
+      case op::widen:
+        return convert(opcode::widen, (*g)[n.operands[0]].type, n.type, emit(n.operands[0], c, mask));
+      case op::concat:
+        return emit_concat(id, c, mask);
+      case op::pad:
+        return emit_pad(id, c, mask);
+      case op::gather:
+        return emit_gather(id, c, mask);
+      default:
+        break;
     }
     if (is_reduction(n.what)) return emit_unrolled(id, c, mask);
     const short a = emit(n.operands[0], c, mask);
@@ -260,10 +246,8 @@ struct lowering {
     coordinates at{from.rank, false, {}};
     extent = 1;
     for (int d = 0; d < from.rank; ++d)
-      if (g->lists[n.list][d] < 0)
-        stride = strides[d], extent = numbers->product(extent, from[d]);
-      else
-        at.dims[d] = coords[c].dims[static_cast<int>(g->lists[n.list][d])];
+      if (g->lists[n.list][d] < 0) stride = strides[d], extent = numbers->product(extent, from[d]);
+      else at.dims[d] = coords[c].dims[static_cast<int>(g->lists[n.list][d])];
     return place(offset_of(at, strides, *numbers), id);
   }
 
@@ -334,16 +318,23 @@ struct lowering {
   }
   static constexpr op fold_of(op reduction) {
     switch (reduction) {
-      case op::sum: return op::add;
-      case op::prod: return op::mul;
-      case op::amax: return op::maximum;
-      case op::amin: return op::minimum;
-      case op::any: return op::logical_or;
-      default: return op::logical_and;
+      case op::sum:
+        return op::add;
+      case op::prod:
+        return op::mul;
+      case op::amax:
+        return op::maximum;
+      case op::amin:
+        return op::minimum;
+      case op::any:
+        return op::logical_or;
+      default:
+        return op::logical_and;
     }
   }
 
-  // ---- whole nodes ----------------------------------------------------------------------------------------------------
+  // ---- whole nodes
+  // ----------------------------------------------------------------------------------------------------
 
   /// Coordinates of a node's own elements in this list's loop; a loop over all (x, r) splits into both.
   constexpr coordinates root_coordinates(int root, bool over_elements) {
@@ -355,7 +346,8 @@ struct lowering {
       }
     return c;
   }
-  /// The same for a loop whose reduced axes are `mask` of a node of equal shape: kept dimensions from x, reduced from r.
+  /// The same for a loop whose reduced axes are `mask` of a node of equal shape: kept dimensions from x, reduced from
+  /// r.
   constexpr coordinates axes_coordinates(const extents& shape, unsigned mask) {
     const coordinates kept = linear_coordinates(kept_axes(shape, mask), loop_var::x, *numbers);
     const coordinates reduced = linear_coordinates(reduced_axes(shape, mask), loop_var::r, *numbers);
@@ -373,7 +365,8 @@ struct lowering {
       canonicalize(c.dims[d], *numbers);
       for (int t = 0; t < c.dims[d].size; ++t) {  // outermost digits need no modulo
         index_term& digit = c.dims[d].terms[t];
-        if (numbers->product(digit.div, digit.mod) == (digit.variable == loop_var::x ? loops.numel : loops.rnumel)) digit.mod = 0;
+        if (numbers->product(digit.div, digit.mod) == (digit.variable == loop_var::x ? loops.numel : loops.rnumel))
+          digit.mod = 0;
       }
     }
     return c;
@@ -399,7 +392,8 @@ struct lowering {
     produced.push_back({static_cast<short>(root), where, value});
     if (!stored) return;
     instruction i{};
-    i.code = opcode::store, i.type = i.result = n.type, i.buffer = static_cast<short>(root), i.access = where, i.a = value;
+    i.code = opcode::store, i.type = i.result = n.type, i.buffer = static_cast<short>(root), i.access = where,
+    i.a = value;
     push(i);
   }
   constexpr void emit_scatter(int root, short c) {

@@ -1,6 +1,6 @@
-// A planned kernel, or one part of it, as instructions: the members' lists joined, values passed in registers where a member reads what
-// another wrote, and every pointer, scalar and run-time number given a slot.
-// SPDX-License-Identifier: BSL-1.0
+// A planned kernel, or one part of it, as instructions: the members' lists joined, values passed in registers where a
+// member reads what another wrote, and every pointer, scalar and run-time number given a slot. SPDX-License-Identifier:
+// BSL-1.0
 #pragma once
 
 #include "sinter/schedule/plan.hpp"
@@ -83,10 +83,10 @@ constexpr void append_section(lowered_kernel<>& k, const Lowering& l, section_ro
       i.access = static_cast<short>(k.accesses.push_back(f));
     }
     need(i.low), need(i.high);
-    if (i.code == opcode::load || i.code == opcode::gather_load || i.code == opcode::store || i.code == opcode::scatter_store)
+    if (i.code == opcode::load || i.code == opcode::gather_load || i.code == opcode::store ||
+        i.code == opcode::scatter_store)
       i.buffer = slot_of(k.buffers, i.buffer);
-    else if (i.code == opcode::scalar)
-      i.buffer = slot_of(k.scalars, i.buffer);
+    else if (i.code == opcode::scalar) i.buffer = slot_of(k.scalars, i.buffer);
     k.code.push_back(i);
   }
 }
@@ -94,8 +94,8 @@ constexpr void append_section(lowered_kernel<>& k, const Lowering& l, section_ro
 template <class Table>
 constexpr void finish(lowered_kernel<>& k, const Table& numbers) {
   for (const number_definition& d : numbers.definitions) k.numbers.definitions.push_back(d);
-  k.overflowed = k.overflowed || k.code.overflowed || k.accesses.overflowed || k.buffers.overflowed || k.scalars.overflowed ||
-                 k.sizes.overflowed || k.numbers.definitions.overflowed;
+  k.overflowed = k.overflowed || k.code.overflowed || k.accesses.overflowed || k.buffers.overflowed ||
+                 k.scalars.overflowed || k.sizes.overflowed || k.numbers.definitions.overflowed;
 }
 
 template <int Capacity>
@@ -135,7 +135,8 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
   int products[2] = {-1, -1};
   int num_products = 0;
   for (int m = 0; m < s.list.nodes.size(); ++m)
-    if (s.contains(a, m) && s.list.nodes[m].kind == node_kind::matmul && num_products < 2) products[num_products++] = s.list.nodes[m].root;
+    if (s.contains(a, m) && s.list.nodes[m].kind == node_kind::matmul && num_products < 2)
+      products[num_products++] = s.list.nodes[m].root;
   const node& matmul = g[products[0]];
   const extents& left = g.shape(matmul.operands[0]);
   const extents& result = g.shape(products[0]);
@@ -162,12 +163,14 @@ constexpr lowered_kernel<> lower_group(const plan<Capacity>& p, int index, int p
       if (!s.needed_outside(n.root, a)) continue;
       const short at = l.intern(l.root_coordinates(n.root, false));
       instruction i{};
-      i.code = opcode::store, i.type = i.result = g[n.root].type, i.buffer = n.root, i.a = l.emit(n.root, at), i.access = l.access_of(n.root, at);
+      i.code = opcode::store, i.type = i.result = g[n.root].type, i.buffer = n.root, i.a = l.emit(n.root, at),
+      i.access = l.access_of(n.root, at);
       l.push(i);
       continue;
     }
     bool is_prologue = false;
-    for (int j = 0; j < num_products; ++j) is_prologue = is_prologue || s.list.ancestors[s.list.node_of(products[j])].contains(m);
+    for (int j = 0; j < num_products; ++j)
+      is_prologue = is_prologue || s.list.ancestors[s.list.node_of(products[j])].contains(m);
     if (!is_prologue) emit(l, m);
   }
   append_section(k, l, section_role::epilogue);

@@ -148,8 +148,8 @@ constexpr void classify(const graph<Capacity>& g, node_list<Capacity>& list, con
 
 /// Lowers one node alone and records its dependencies and origins. Returns the view that could not be indexed, or -1.
 template <int Capacity>
-constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, scheduler_node& n, fixed_set<Capacity>& origins,
-                       const options& o) {
+constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, scheduler_node& n,
+                       fixed_set<Capacity>& origins, const options& o) {
   n.first_dependency = static_cast<short>(list.dependencies.size());
   lowering<graph<Capacity>, number_table<2 * Capacity + 128>> l{&g, &list.buffers, &list.numbers};
   l.precise = o.precise_casts;
@@ -171,7 +171,8 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
       list.dependencies.count = n.first_dependency;
       return l.blocked;
     }
-    const access_form linear = offset_of(linear_coordinates(shape, loop_var::x, list.numbers), row_major_strides(shape, list.numbers), list.numbers);
+    const access_form linear = offset_of(linear_coordinates(shape, loop_var::x, list.numbers),
+                                         row_major_strides(shape, list.numbers), list.numbers);
     const short at = list.intern(linear);
     list.dependencies.push_back({n.root, true, false, at, at});
     origins.insert(root.origin);
@@ -180,13 +181,10 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     const extents shape = n.kind == node_kind::reduction ? g.shape(root.operands[0]) : written_shape(g, n.root);
     if (n.kind == node_kind::reduction)
       n.space = {list.numbers.numel(kept_axes(shape, mask)), list.numbers.numel(reduced_axes(shape, mask))};
-    else if (n.walk < 0)
-      n.space = {list.numbers.numel(shape), 1};
+    else if (n.walk < 0) n.space = {list.numbers.numel(shape), 1};
     l.space = n.space;
-    if (n.walk < 0)
-      l.emit_root(n.root, l.root_coordinates(n.root, false), true);
-    else
-      l.emit_root(n.root, l.walked_coordinates(shape, list.accesses[n.walk], n.space), true);
+    if (n.walk < 0) l.emit_root(n.root, l.root_coordinates(n.root, false), true);
+    else l.emit_root(n.root, l.walked_coordinates(shape, list.accesses[n.walk], n.space), true);
     if (l.blocked >= 0) {
       list.dependencies.count = n.first_dependency;
       return l.blocked;
@@ -196,19 +194,22 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
       if (!write && i.code != opcode::load && i.code != opcode::gather_load) continue;
       const access_form& own = l.accesses[i.access];
       const bool star = i.code == opcode::gather_load || i.code == opcode::scatter_store || i.mask >= 0;
-      const dependency d{i.buffer, write, star, list.intern(own), list.intern(joined_form(own, n.space.rnumel, list.numbers))};
+      const dependency d{i.buffer, write, star, list.intern(own),
+                         list.intern(joined_form(own, n.space.rnumel, list.numbers))};
       bool known = false;
       for (int k = n.first_dependency; k < list.dependencies.size(); ++k)
-        known = known || (list.dependencies[k].buffer == d.buffer && list.dependencies[k].write == write && list.dependencies[k].own == d.own &&
-                          list.dependencies[k].star == star);
+        known = known || (list.dependencies[k].buffer == d.buffer && list.dependencies[k].write == write &&
+                          list.dependencies[k].own == d.own && list.dependencies[k].star == star);
       if (!known) list.dependencies.push_back(d);
     }
     if (root.what == op::scatter) {  // what it does not write stays: a use of the old version, of as many elements
       const dependency written = list.dependencies[list.dependencies.size() - 1];
-      list.dependencies.push_back({static_cast<short>(view_base(g, root.operands[0])), false, true, written.own, written.joined});
+      list.dependencies.push_back(
+          {static_cast<short>(view_base(g, root.operands[0])), false, true, written.own, written.joined});
     }
     for (const auto& m : l.seen)
-      if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.is_loaded(m.node)) origins.insert(g[m.node].origin);
+      if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.is_loaded(m.node))
+        origins.insert(g[m.node].origin);
     origins.insert(root.origin);
     n.only_pads = g[n.root].what == op::pad;
     for (const instruction& i : l.code)
@@ -269,7 +270,8 @@ constexpr int describe_all(const graph<Capacity>& g, node_list<Capacity>& list, 
 
 /// The nodes of a graph. What lies below a view that cannot be indexed gets a buffer; if it has one, the view itself.
 template <int Capacity>
-constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realization<Capacity>& decided, const options& o) {
+constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realization<Capacity>& decided,
+                                         const options& o) {
   node_list<Capacity> list{};
   list.buffers = decided;
   for (int blocked = describe_all(g, list, o); blocked >= 0; blocked = describe_all(g, list, o)) {

@@ -16,7 +16,8 @@ struct operand_layout {
 
   /// One stride is one and the other steps over that whole dimension, as BLAS wants it: no flip, no broadcast.
   constexpr bool is_blas(number kept, number reduced) const {
-    return ok && ((inner == 1 && (kept == 1 || steps_over(outer, reduced))) || (outer == 1 && (reduced == 1 || steps_over(inner, kept))));
+    return ok && ((inner == 1 && (kept == 1 || steps_over(outer, reduced))) ||
+                  (outer == 1 && (reduced == 1 || steps_over(inner, kept))));
   }
 
  private:
@@ -60,7 +61,8 @@ constexpr operand_layout layout_of(const Kernel& k, int index, number kept) {
 template <class Kernel>
 constexpr bool stores_plainly(const Kernel& k) {
   const section& s = k.sections[k.sections.size() - 1];
-  return k.sections.size() == 3 && s.count == 2 && k.code[s.first].code == opcode::accumulator && k.code[s.first + 1].code == opcode::store;
+  return k.sections.size() == 3 && s.count == 2 && k.code[s.first].code == opcode::accumulator &&
+         k.code[s.first + 1].code == opcode::store;
 }
 
 }  // namespace sinter::detail

@@ -1,11 +1,10 @@
-// The plan: the scheduler's result as a constant. Kernels in order with their kind, what each reads and writes, and where
-// intermediate buffers live.
-// SPDX-License-Identifier: BSL-1.0
+// The plan: the scheduler's result as a constant. Kernels in order with their kind, what each reads and writes, and
+// where intermediate buffers live. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/base/fixed_string.hpp"
-#include "sinter/schedule/fuse.hpp"
 #include "sinter/base/orientation.hpp"
+#include "sinter/schedule/fuse.hpp"
 
 namespace sinter {
 
@@ -74,7 +73,8 @@ constexpr planned_kernel choose_kernel(const State& s, int a) {
     k.kind = s.o->matmul_template && !s.is_custom(a) ? kernel_kind::matmul_template : kernel_kind::foreign;
   } else if (x.has_reduction) {
     k.walk = choose_orientation(s, a);
-    const bool on_chip = k.walk == orientation::row && is_static(x.space.rnumel) && x.space.rnumel <= s.o->persistent_reduction_limit;
+    const bool on_chip =
+        k.walk == orientation::row && is_static(x.space.rnumel) && x.space.rnumel <= s.o->persistent_reduction_limit;
     k.kind = on_chip ? kernel_kind::persistent_reduction : kernel_kind::reduction;
   }
   return k;
@@ -125,8 +125,8 @@ struct placed_buffer {
   std::int64_t offset = 0;
 };
 
-/// Places `count` buffers, first fit in order of production; buffers whose lives do not overlap share memory. Returns the
-/// bytes of the whole workspace. The same function at compile time and, with run-time extents, at the call.
+/// Places `count` buffers, first fit in order of production; buffers whose lives do not overlap share memory. Returns
+/// the bytes of the whole workspace. The same function at compile time and, with run-time extents, at the call.
 constexpr std::int64_t lay_out(placed_buffer* buffers, int count) {
   std::int64_t total = 0;
   for (int i = 0; i < count; ++i) {
@@ -161,7 +161,8 @@ constexpr text_buffer<max_name> name_kernel(const plan<Capacity>& p, int index) 
     std::string_view next{};
     for (int i = 0; i < s.g->origins.size(); ++i) {
       const std::string_view candidate = s.g->origins[i].name;
-      if (calls.contains(i) && (last.empty() || last < candidate) && (next.empty() || candidate < next)) next = candidate;
+      if (calls.contains(i) && (last.empty() || last < candidate) && (next.empty() || candidate < next))
+        next = candidate;
     }
     if (next.empty()) break;
     name.append("_");

@@ -1,7 +1,6 @@
 // Work inside a matmul template: pointwise work on its loads (prologue) and before its store (epilogue), and two
-// matmuls of one left operand. Reference: Inductor's check_prologue_fusion_heuristics_fusable, and the template gates of
-// can_fuse.
-// SPDX-License-Identifier: BSL-1.0
+// matmuls of one left operand. Reference: Inductor's check_prologue_fusion_heuristics_fusable, and the template gates
+// of can_fuse. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/base/refusal.hpp"
@@ -82,8 +81,8 @@ constexpr refusal can_be_dual(const State& s, int a, int b) {
   if (!s.o->dual_matmul || size > 2 || vertical) return refusal::templates_differ;
   const node& first = (*s.g)[s.list.nodes[s.template_node(a)].root];
   const node& second = (*s.g)[s.list.nodes[s.template_node(b)].root];
-  const bool alike = first.operands[0] == second.operands[0] && first.shape == second.shape &&
-                     first.type == second.type;
+  const bool alike =
+      first.operands[0] == second.operands[0] && first.shape == second.shape && first.type == second.type;
   return alike ? refusal::none : refusal::templates_differ;
 }
 

@@ -118,8 +118,8 @@ constexpr void find_phases(const State& s, int a, int b, Phases& phase) {
 
 /// No member may overwrite an element that another member reads or writes in another iteration: of an input's earlier
 /// versions, each iteration touches only what it overwrites itself, and a matmul's operands none. Nor may a
-/// later loop over r follow, which would load the new elements. (Inductor's weak dependencies. Every iteration overwrites
-/// another element: assign refuses what repeats.)
+/// later loop over r follow, which would load the new elements. (Inductor's weak dependencies. Every iteration
+/// overwrites another element: assign refuses what repeats.)
 template <class State>
 constexpr refusal overwrites_are_safe(State& s, int a, int b, const loop_space& space) {
   if (!s.list.buffers.overwrites) return refusal::none;
@@ -148,7 +148,8 @@ constexpr refusal overwrites_are_safe(State& s, int a, int b, const loop_space& 
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = s.list.dependencies[n.first_dependency + k];
         if (d.buffer >= w.root || memory_of(*s.g, d.buffer) != memory) continue;
-        if (d.star || root.what == op::scatter || before_product || !(access_in(d, n, space, s.list) == written)) safe = false;
+        if (d.star || root.what == op::scatter || before_product || !(access_in(d, n, space, s.list) == written))
+          safe = false;
       }
     });
   });

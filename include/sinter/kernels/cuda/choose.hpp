@@ -95,8 +95,8 @@ inline constexpr int row_block = 128;
 /// kept value per element, and 1024 threads have 64 registers each.
 inline constexpr int few_lanes = 16, many_lanes = 32;
 
-/// Threads of a block that walks a row. One phase: more blocks hide the latency better. Several: the rows that are being
-/// walked have to stay in the L2 until their last phase, so as few as fill an SM.
+/// Threads of a block that walks a row. One phase: more blocks hide the latency better. Several: the rows that are
+/// being walked have to stay in the L2 until their last phase, so as few as fill an SM.
 constexpr int looped_block(bool can_split) { return can_split ? 256 : 1024; }
 
 constexpr row_shape row_of(std::int64_t groups, int items) {

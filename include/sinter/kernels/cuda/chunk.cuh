@@ -306,7 +306,8 @@ struct chunk<body<S...>, Width, Along> {
       if (wanted[e]) p[Width == 1 ? 0 : e * at.accesses[memory<I>].step] = raw[e];
   }
 
-  template <int I, int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask, class Place, class Sources>
+  template <int I, int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask, class Place,
+            class Sources>
   static __device__ __forceinline__ void run(scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>, values& v,
                                              const fetched&, const Place& at, const Sources&) {
     T* p = static_cast<T*>(at.args.pointers[Slot]) + at.template offset<memory<I>, At>();
@@ -318,7 +319,9 @@ struct chunk<body<S...>, Width, Along> {
       if (row < 0) row += bound;
       bool wanted = e < at.valid && row >= 0 && row < bound;
       if constexpr (Mask >= 0) wanted = wanted && lane<Mask>(v, e);
-      if (wanted) p[coef * row + (Width == 1 ? 0 : e * at.accesses[memory<I>].step)] = narrow<T>(static_cast<compute_t<T>>(lane<A>(v, e)));
+      if (wanted)
+        p[coef * row + (Width == 1 ? 0 : e * at.accesses[memory<I>].step)] =
+            narrow<T>(static_cast<compute_t<T>>(lane<A>(v, e)));
     }
   }
 

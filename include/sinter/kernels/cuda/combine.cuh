@@ -78,7 +78,9 @@ struct reduction_of<reduce<Op, T, Result, A>> {
   static __device__ __forceinline__ state init() { return Op::template init<value>(); }
   static __device__ __forceinline__ void step(state& s, value v, std::int64_t r) { Op::template step<value>(s, v, r); }
   /// Whether a whole tile folds at once, for less than a step per value.
-  static constexpr bool folds_arrays = requires(const value (&v)[2], const bool (&in)[2]) { Op::template of<value>(v, in); };
+  static constexpr bool folds_arrays = requires(const value (&v)[2], const bool (&in)[2]) {
+    Op::template of<value>(v, in);
+  };
   template <int N>
   static __device__ __forceinline__ state of(const value (&v)[N], const bool (&in)[N]) {
     return Op::template of<value>(v, in);

@@ -43,7 +43,7 @@ template <class Body, int Width, bool MayBeLong>
 struct combo_pointwise {
   static constexpr int storage = 0;
   template <int W>
-  static constexpr int elements = combo_block * W * pointwise_shape<Body, W>::items;
+  static constexpr int elements = combo_block* W* pointwise_shape<Body, W>::items;
 
   template <int W, class Index, class Args>
   static __device__ __forceinline__ void tiles(const Args& args, std::int64_t block) {
@@ -77,9 +77,9 @@ struct combo_rows {
     if (at.variant == combo_variant::wide) {
       if constexpr (Along > 0)
         persistent_row<Body, Width, Items, Along, Exact>(
-            args, block * (combo_block / Along) + block_threads<Along>{Along}.row(), memory, block_threads<Along>{Along});
-      else
-        looped_row<Body, Width, Items, int>(args, at.part, rows, split, memory, threads);
+            args, block * (combo_block / Along) + block_threads<Along>{Along}.row(), memory,
+            block_threads<Along>{Along});
+      else looped_row<Body, Width, Items, int>(args, at.part, rows, split, memory, threads);
     } else {
       looped_row<Body, 1, narrow_items, std::int64_t>(args, at.part, rows, split, memory, threads);
     }
@@ -135,7 +135,8 @@ __device__ __forceinline__ int part_of_block(const All& all, std::int64_t block)
 }
 
 template <class Run>
-__device__ __forceinline__ void run_if(const Run& run, int part, std::int64_t block, unsigned char* memory, int& begin) {
+__device__ __forceinline__ void run_if(const Run& run, int part, std::int64_t block, unsigned char* memory,
+                                       int& begin) {
   const int mine = part - begin;
   begin += Run::count;
   if (mine >= 0 && mine < Run::count) Run::part::run(run.args[mine], run.at[mine], block, memory);
@@ -144,7 +145,8 @@ __device__ __forceinline__ void run_if(const Run& run, int part, std::int64_t bl
 }  // namespace detail
 
 template <class... Run>
-__global__ void __launch_bounds__(detail::combo_block) combo_loops(const __grid_constant__ combo_arguments<Run...> all) {
+__global__ void __launch_bounds__(detail::combo_block)
+    combo_loops(const __grid_constant__ combo_arguments<Run...> all) {
   constexpr int sizes[] = {16, Run::part::storage...};
   constexpr int largest = [](const int(&all_sizes)[sizeof...(Run) + 1]) {
     int most = 0;

@@ -144,8 +144,9 @@ template <class... Run>
 void launch_combo(const combo_arguments<Run...>& all, std::int64_t blocks, cudaStream_t stream, const char* name) {
   constexpr std::int64_t most = 0x7fffffff;
   const std::int64_t y = (blocks + most - 1) / most;
-  launch(&sinter::cuda::combo_loops<Run...>, dim3(static_cast<unsigned>((blocks + y - 1) / y), static_cast<unsigned>(y)),
-         dim3(combo_block), stream, name, all);
+  launch(&sinter::cuda::combo_loops<Run...>,
+         dim3(static_cast<unsigned>((blocks + y - 1) / y), static_cast<unsigned>(y)), dim3(combo_block), stream, name,
+         all);
 }
 
 template <class... Item>

@@ -43,8 +43,8 @@ struct tanh {
     return y;
   }
 };
-/// x times the normal distribution, which is the logistic function of an odd polynomial: 2^-11.3 for |x| < 5, below which
-/// less than 3.2e-7 is left of x.
+/// x times the normal distribution, which is the logistic function of an odd polynomial: 2^-11.3 for |x| < 5, below
+/// which less than 3.2e-7 is left of x.
 struct gelu {
   static __device__ __forceinline__ float apply(float x) {
     const float z = ::fminf(x * x, 25.0f);
@@ -65,10 +65,10 @@ template <class Op, class T>
 struct function_of {
   using type = Op;
 };
-#define SINTER_FAST(name, dtype)           \
-  template <>                              \
-  struct function_of<ops::name, dtype> {   \
-    using type = fast::name;               \
+#define SINTER_FAST(name, dtype)         \
+  template <>                            \
+  struct function_of<ops::name, dtype> { \
+    using type = fast::name;             \
   };
 #define SINTER_FAST_16_BIT(name) SINTER_FAST(name, f16) SINTER_FAST(name, bf16)
 SINTER_FAST_16_BIT(exp)

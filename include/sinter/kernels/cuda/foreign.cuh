@@ -37,10 +37,14 @@ inline cublasLtHandle_t blas_handle(int device, const char* name) {
 
 inline cudaDataType_t blas_type(dtype type) {
   switch (type) {
-    case dtype::f16: return CUDA_R_16F;
-    case dtype::bf16: return CUDA_R_16BF;
-    case dtype::f64: return CUDA_R_64F;
-    default: return CUDA_R_32F;
+    case dtype::f16:
+      return CUDA_R_16F;
+    case dtype::bf16:
+      return CUDA_R_16BF;
+    case dtype::f64:
+      return CUDA_R_64F;
+    default:
+      return CUDA_R_32F;
   }
 }
 
@@ -49,14 +53,15 @@ struct blas_matrix {
   cublasLtMatrixLayout_t layout = nullptr;
   bool transposed = false;
 
-  blas_matrix(cudaDataType_t type, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col, std::int64_t batch,
-              std::int64_t batches, const char* name) {
+  blas_matrix(cudaDataType_t type, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col,
+              std::int64_t batch, std::int64_t batches, const char* name) {
     const bool row_major = (col == 1 || cols == 1) && (row >= cols || rows == 1);
     transposed = !row_major;
     const std::int64_t stored_rows = row_major ? rows : cols, stored_cols = row_major ? cols : rows;
     std::int64_t leading = row_major ? row : col;
     if (leading < stored_cols) leading = stored_cols;  // a single row: its stride is never used
-    check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(stored_rows), static_cast<std::uint64_t>(stored_cols), leading),
+    check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(stored_rows),
+                                     static_cast<std::uint64_t>(stored_cols), leading),
           "cublasLtMatrixLayoutCreate", name);
     set(CUBLASLT_MATRIX_LAYOUT_ORDER, static_cast<std::int32_t>(CUBLASLT_ORDER_ROW), name);
     set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batches), name);
@@ -64,7 +69,8 @@ struct blas_matrix {
   }
   template <class T>
   void set(cublasLtMatrixLayoutAttribute_t attribute, T value, const char* name) {
-    check(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof(value)), "cublasLtMatrixLayoutSetAttribute", name);
+    check(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof(value)),
+          "cublasLtMatrixLayoutSetAttribute", name);
   }
   blas_matrix(const blas_matrix&) = delete;
   blas_matrix& operator=(const blas_matrix&) = delete;
@@ -75,11 +81,14 @@ struct blas_operation {
   cublasLtMatmulDesc_t description = nullptr;
   blas_operation(dtype type, bool transpose_a, bool transpose_b, const char* name) {
     const bool twofold = type == dtype::f64;
-    check(cublasLtMatmulDescCreate(&description, twofold ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, twofold ? CUDA_R_64F : CUDA_R_32F),
+    check(cublasLtMatmulDescCreate(&description, twofold ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                   twofold ? CUDA_R_64F : CUDA_R_32F),
           "cublasLtMatmulDescCreate", name);
     const cublasOperation_t a = transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, b = transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check(cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof(a)), "cublasLtMatmulDescSetAttribute", name);
-    check(cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof(b)), "cublasLtMatmulDescSetAttribute", name);
+    check(cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof(a)),
+          "cublasLtMatmulDescSetAttribute", name);
+    check(cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof(b)),
+          "cublasLtMatmulDescSetAttribute", name);
   }
   blas_operation(const blas_operation&) = delete;
   blas_operation& operator=(const blas_operation&) = delete;
@@ -95,10 +104,11 @@ struct blas_problem {
   friend bool operator==(const blas_problem& x, const blas_problem& y) {
     const foreign_matmul& a = x.call;
     const foreign_matmul& b = y.call;
-    return x.device == y.device && x.alignment == y.alignment && a.type == b.type && a.extents.batch == b.extents.batch &&
-           a.extents.m == b.extents.m && a.extents.n == b.extents.n && a.extents.k == b.extents.k && a.a_row == b.a_row &&
-           a.a_col == b.a_col && a.a_batch == b.a_batch && a.b_row == b.b_row && a.b_col == b.b_col && a.b_batch == b.b_batch &&
-           a.out_row == b.out_row && a.out_batch == b.out_batch;
+    return x.device == y.device && x.alignment == y.alignment && a.type == b.type &&
+           a.extents.batch == b.extents.batch && a.extents.m == b.extents.m && a.extents.n == b.extents.n &&
+           a.extents.k == b.extents.k && a.a_row == b.a_row && a.a_col == b.a_col && a.a_batch == b.a_batch &&
+           a.b_row == b.b_row && a.b_col == b.b_col && a.b_batch == b.b_batch && a.out_row == b.out_row &&
+           a.out_batch == b.out_batch;
   }
 };
 
@@ -109,9 +119,11 @@ inline std::uint32_t alignment_of(const void* p) {
   return alignment;
 }
 
-/// The library's first choice among algorithms that are one kernel: no workspace, no split of k that a second would add up.
-inline cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const blas_operation& operation, const blas_matrix& a,
-                                             const blas_matrix& b, const blas_matrix& out, const blas_problem& problem, const char* name) {
+/// The library's first choice among algorithms that are one kernel: no workspace, no split of k that a second would add
+/// up.
+inline cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const blas_operation& operation,
+                                             const blas_matrix& a, const blas_matrix& b, const blas_matrix& out,
+                                             const blas_problem& problem, const char* name) {
   struct remembered {
     blas_problem problem{};
     cublasLtMatmulAlgo_t algorithm{};
@@ -127,19 +139,23 @@ inline cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const blas
   check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate", name);
   const std::uint64_t workspace = 0;
   const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE;
-  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
-  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof(schemes));
-  const cublasLtMatmulPreferenceAttributes_t sides[] = {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                                                        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                             sizeof(workspace));
+  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes,
+                                             sizeof(schemes));
+  const cublasLtMatmulPreferenceAttributes_t sides[] = {
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
   for (const auto side : sides)
     (void)cublasLtMatmulPreferenceSetAttribute(preference, side, &problem.alignment, sizeof(problem.alignment));
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, operation.description, a.layout, b.layout, out.layout,
-                                                               out.layout, preference, 1, &result, &found);
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, operation.description, a.layout, b.layout,
+                                                               out.layout, out.layout, preference, 1, &result, &found);
   (void)cublasLtMatmulPreferenceDestroy(preference);
   check(status, "cublasLtMatmulAlgoGetHeuristic", name);
-  if (found == 0) throw cuda_error("cublasLtMatmulAlgoGetHeuristic", name, "the library knows no algorithm for these operands");
+  if (found == 0)
+    throw cuda_error("cublasLtMatmulAlgoGetHeuristic", name, "the library knows no algorithm for these operands");
   memory[next] = {problem, result.algo, true};
   next = (next + 1) % capacity;
   return result.algo;
@@ -147,13 +163,14 @@ inline cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const blas
 
 }  // namespace detail
 
-/// Runs the matmul in `stream`. f16 and bf16 accumulate in fp32, f32 without TF32, f64 in fp64. Requires is_blas_layout.
-/// Without elements nothing is launched; without k the result is zero. Errors: cuda_error.
+/// Runs the matmul in `stream`. f16 and bf16 accumulate in fp32, f32 without TF32, f64 in fp64. Requires
+/// is_blas_layout. Without elements nothing is launched; without k the result is zero. Errors: cuda_error.
 inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* name) {
   using namespace detail;
   const matmul_extents& e = m.extents;
   if (e.batch <= 0 || e.m <= 0 || e.n <= 0) return;
-  const std::int64_t out_row = m.out_row > 0 ? m.out_row : e.n, out_batch = m.out_batch > 0 ? m.out_batch : e.m * out_row;
+  const std::int64_t out_row = m.out_row > 0 ? m.out_row : e.n,
+                     out_batch = m.out_batch > 0 ? m.out_batch : e.m * out_row;
   if (e.k <= 0) {
     const auto bytes = [&](std::int64_t elements) { return static_cast<std::size_t>(elements * item_size(m.type)); };
     if (out_row == e.n && out_batch == e.m * e.n)
@@ -179,8 +196,8 @@ inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* nam
   const double one_twofold = 1, zero_twofold = 0;
   const void* alpha = m.type == dtype::f64 ? static_cast<const void*>(&one_twofold) : &one;
   const void* beta = m.type == dtype::f64 ? static_cast<const void*>(&zero_twofold) : &zero;
-  check(cublasLtMatmul(handle, operation.description, alpha, m.a, a.layout, m.b, b.layout, beta, m.out, out.layout, m.out,
-                       out.layout, &algorithm, nullptr, 0, stream),
+  check(cublasLtMatmul(handle, operation.description, alpha, m.a, a.layout, m.b, b.layout, beta, m.out, out.layout,
+                       m.out, out.layout, &algorithm, nullptr, 0, stream),
         "cublasLtMatmul", name);
 }
 

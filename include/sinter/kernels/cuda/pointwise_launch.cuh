@@ -32,8 +32,10 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
     return false;
   } else {
     const std::int64_t columns = sinter::detail::resolve(facts.columns, args.sizes);
-    if (columns < smallest_transposed || columns % Width != 0 || args.numel / columns < smallest_transposed) return false;
-    const std::int64_t tiles = ((args.numel / columns + tile_rows - 1) / tile_rows) * ((columns + tile_columns - 1) / tile_columns);
+    if (columns < smallest_transposed || columns % Width != 0 || args.numel / columns < smallest_transposed)
+      return false;
+    const std::int64_t tiles =
+        ((args.numel / columns + tile_rows - 1) / tile_rows) * ((columns + tile_columns - 1) / tile_columns);
     launch(&sinter::cuda::pointwise_transposed<body<S...>, Width, int, Args>, dim3(static_cast<unsigned>(tiles)),
            dim3(transposed_threads), stream, name, args);
     return true;

@@ -15,7 +15,8 @@ inline constexpr int transposed_threads = 256;
 
 /// Threads lie along the columns, `width` neighbours each, and then along the rows; items walk down the tile.
 template <class Body, int Width, class Index>
-struct staged_tiling : tiling<loop_var::x, loop_var::x, Width, tile_rows * tile_columns / transposed_threads / Width, Index> {
+struct staged_tiling
+    : tiling<loop_var::x, loop_var::x, Width, tile_rows * tile_columns / transposed_threads / Width, Index> {
   static constexpr int along = tile_columns / Width, rows = transposed_threads / along;
   struct staging {
     const unsigned char* storage = nullptr;
@@ -63,7 +64,8 @@ struct stage_load<load<Slot, T, At, -1>> {
 template <class Index, class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void stage_loads(body<S...>, std::index_sequence<I...>, unsigned char* storage, Index row,
                                             Index column, Index num_rows, Index num_columns, const Args& args) {
-  (stage_load<S>::template run<static_cast<int>(I), body<S...>>(storage, row, column, num_rows, num_columns, args), ...);
+  (stage_load<S>::template run<static_cast<int>(I), body<S...>>(storage, row, column, num_rows, num_columns, args),
+   ...);
 }
 
 }  // namespace detail

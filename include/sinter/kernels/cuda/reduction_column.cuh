@@ -180,7 +180,7 @@ __device__ __forceinline__ void column_phases(std::index_sequence<P...>, Frame& 
 }
 
 template <class Body, int Width>
-inline constexpr int column_storage = column_block * Width * largest_state<Body>;
+inline constexpr int column_storage = column_block* Width* largest_state<Body>;
 
 /// The `columns`-th set of `along` times Width columns, or part number `split` of them.
 template <class Body, int Width, int Items, class Index, class Args>
@@ -204,7 +204,8 @@ template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block)
     reduction_column(const Args args, const split_part part, const int along) {
   alignas(16) __shared__ unsigned char storage[detail::column_storage<Body, Width>];
-  detail::reduce_columns_of<Body, Width, Items, Index>(args, part, along, blockIdx.x, static_cast<int>(blockIdx.y), storage);
+  detail::reduce_columns_of<Body, Width, Items, Index>(args, part, along, blockIdx.x, static_cast<int>(blockIdx.y),
+                                                       storage);
 }
 
 }  // namespace sinter::cuda

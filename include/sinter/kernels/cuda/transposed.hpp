@@ -1,6 +1,6 @@
-// Which loads of a pointwise body walk across memory although the result is written along it: of a transpose beside what
-// is not. Seen as a matrix of `columns` elements a row, x goes along a row, and such a load moves by one from row to row.
-// The kernel that reads them in tiles is pointwise_transposed.cuh. No CUDA header is needed here.
+// Which loads of a pointwise body walk across memory although the result is written along it: of a transpose beside
+// what is not. Seen as a matrix of `columns` elements a row, x goes along a row, and such a load moves by one from row
+// to row. The kernel that reads them in tiles is pointwise_transposed.cuh. No CUDA header is needed here.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -55,16 +55,18 @@ template <class... S>
 struct transposed_facts<body<S...>> {
   static constexpr int storage_limit = 40 * 1024;
   struct table {
-    long columns = 0;                    // of the matrix, a body's number; 0: no load is transposed
-    int storage = 0;                     // bytes
-    int offset[sizeof...(S) + 1]{};      // of a load's tile, plus one; 0: it has none
+    long columns = 0;                // of the matrix, a body's number; 0: no load is transposed
+    int storage = 0;                 // bytes
+    int offset[sizeof...(S) + 1]{};  // of a load's tile, plus one; 0: it has none
   };
   static constexpr table facts = [] {
     table t{};
     const crossing all[] = {crossing_load<S>::value..., crossing{}};
     const int bytes[] = {crossing_load<S>::tile_bytes..., 0};
     for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) {
-      if (all[s].columns == 0 || (t.columns != 0 && all[s].columns != t.columns) || t.storage + bytes[s] > storage_limit) continue;
+      if (all[s].columns == 0 || (t.columns != 0 && all[s].columns != t.columns) ||
+          t.storage + bytes[s] > storage_limit)
+        continue;
       t.columns = all[s].columns;
       t.offset[s] = t.storage + 1;
       t.storage += bytes[s];
