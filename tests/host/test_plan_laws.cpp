@@ -61,7 +61,8 @@ struct scheduled {
     g.reset(new auto(si::detail::reinplace(si::detail::write_concats_in_parts(*rewritten, o))));
     if (!si::detail::verify(*g)) throw std::logic_error("the rewritten graph fails its verification");
     const std::unique_ptr<const si::detail::realization<Capacity>> realized(new auto(si::detail::realize(*g, o)));
-    const std::unique_ptr<const si::detail::node_list<Capacity>> nodes(new auto(si::detail::make_nodes(*g, *realized, o)));
+    const std::unique_ptr<const si::detail::node_list<Capacity>> nodes(
+        new auto(si::detail::make_nodes(*g, *realized, o)));
     if (nodes->overflowed() || nodes->blocked) throw too_large{};
     fusion.reset(new auto(si::detail::fuse_nodes(*g, o, *nodes)));
     if (fusion->overflowed) throw too_large{};
@@ -70,17 +71,20 @@ struct scheduled {
   }
 };
 
-std::string difference(const std::vector<reference::array>& expected, const std::vector<reference::array>& found, const char* what) {
+std::string difference(const std::vector<reference::array>& expected, const std::vector<reference::array>& found,
+                       const char* what) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const reference::array &e = expected[i], &f = found[i];
-    if (e.shape != f.shape || e.cells.size() != f.cells.size()) return std::string(what) + std::to_string(i) + " has another shape";
+    if (e.shape != f.shape || e.cells.size() != f.cells.size())
+      return std::string(what) + std::to_string(i) + " has another shape";
     for (std::size_t k = 0; k < e.cells.size(); ++k) {
       const double x = e.cells[k].real, y = f.cells[k].real;
-      const bool same = si::is_floating(e.type) ? x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= 1e-10 * std::fabs(x)
-                                                : e.cells[k].whole == f.cells[k].whole;
+      const bool same = si::is_floating(e.type)
+                            ? x == y || (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= 1e-10 * std::fabs(x)
+                            : e.cells[k].whole == f.cells[k].whole;
       if (!same)
-        return std::string(what) + std::to_string(i) + ", element " + std::to_string(k) + ": expected " + std::to_string(x) + ", found " +
-               std::to_string(y);
+        return std::string(what) + std::to_string(i) + ", element " + std::to_string(k) + ": expected " +
+               std::to_string(x) + ", found " + std::to_string(y);
     }
   }
   return {};
@@ -91,7 +95,8 @@ class examination {
  public:
   examination(const generated::graph_case& c, unsigned seed) : c_(c), pick_(seed + 77), inputs_after_(c.inputs) {
     graph_ = reference::make_program(static_cast<const si::graph<si::max_nodes>&>(*c.trace));
-    for (const si::node& n : graph_.nodes) has_half_ = has_half_ || n.type == si::dtype::f16 || n.type == si::dtype::bf16;
+    for (const si::node& n : graph_.nodes)
+      has_half_ = has_half_ || n.type == si::dtype::f16 || n.type == si::dtype::bf16;
     expected_ = reference::evaluate(graph_, inputs_after_, reference::storage::exact);
   }
 
@@ -99,7 +104,8 @@ class examination {
 
   void run() {
     const int eager = check("eager", si::eager);
-    const bool has_matmul = std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [](const si::node& n) { return n.what == si::op::matmul; });
+    const bool has_matmul = std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
+                                        [](const si::node& n) { return n.what == si::op::matmul; });
     few("standard", check("standard", si::standard), eager);
     if (has_matmul) {
       few("max_autotune", check("max_autotune", si::max_autotune), eager);
@@ -152,21 +158,49 @@ class examination {
 
   static std::string shown(const si::options& o) {
     std::string s = "options";
-    for (int v : {int{o.target == si::target::cpu}, int{o.matmul_template}, int{o.prologue_fusion}, int{o.epilogue_fusion},
-                  int{o.dual_matmul}, int{o.norm_prologue}, int{o.online_softmax}, int{o.combo_kernels}, int{o.mix_order_reduction},
-                  int{o.aggressive_fusion}, int{o.epilogue_fusion_first}, int{o.loop_ordering}, int{o.index_inversion},
-                  int{o.precise_casts}, o.max_fusion_rounds, o.max_fusion_size, o.pair_window, o.max_fusion_distance, o.min_shared_bytes,
-                  o.min_overlap_percent, o.max_unique_io_buffers, o.realize_reads_threshold, o.realize_ops_threshold,
-                  o.realize_accumulated_reads_threshold, o.max_inlined_ops, o.unroll_reductions_threshold, o.peak_memory_factor,
-                  o.prologue_read_ratio_percent, o.mix_order_min_elements, o.mix_order_min_rows, o.mix_order_rows_per_column,
-                  o.mix_order_max_columns, o.max_combo_size, o.max_combo_arguments, o.persistent_reduction_limit})
+    for (int v : {int{o.target == si::target::cpu},
+                  int{o.matmul_template},
+                  int{o.prologue_fusion},
+                  int{o.epilogue_fusion},
+                  int{o.dual_matmul},
+                  int{o.norm_prologue},
+                  int{o.online_softmax},
+                  int{o.combo_kernels},
+                  int{o.mix_order_reduction},
+                  int{o.aggressive_fusion},
+                  int{o.epilogue_fusion_first},
+                  int{o.loop_ordering},
+                  int{o.index_inversion},
+                  int{o.precise_casts},
+                  o.max_fusion_rounds,
+                  o.max_fusion_size,
+                  o.pair_window,
+                  o.max_fusion_distance,
+                  o.min_shared_bytes,
+                  o.min_overlap_percent,
+                  o.max_unique_io_buffers,
+                  o.realize_reads_threshold,
+                  o.realize_ops_threshold,
+                  o.realize_accumulated_reads_threshold,
+                  o.max_inlined_ops,
+                  o.unroll_reductions_threshold,
+                  o.peak_memory_factor,
+                  o.prologue_read_ratio_percent,
+                  o.mix_order_min_elements,
+                  o.mix_order_min_rows,
+                  o.mix_order_rows_per_column,
+                  o.mix_order_max_columns,
+                  o.max_combo_size,
+                  o.max_combo_arguments,
+                  o.persistent_reduction_limit})
       s += " " + std::to_string(v);
     return s;
   }
 
   static void few(const char* name, int count, int eager) {
     if (count > eager)
-      throw std::logic_error(std::string(name) + ": " + std::to_string(count) + " kernels, " + std::to_string(eager) + " in eager execution");
+      throw std::logic_error(std::string(name) + ": " + std::to_string(count) + " kernels, " + std::to_string(eager) +
+                             " in eager execution");
   }
 
   /// Plans, checks, and returns the number of kernels.
@@ -184,9 +218,11 @@ class examination {
     const scheduled<Capacity> s(*c_.trace, o);
     const decisions d = decisions_of(*s.plan);
     if (pick_.chance(10)) {  // again, and in more memory: only the graph and the options may count
-      if (!(decisions_of(*scheduled<Capacity>(*c_.trace, o).plan) == d)) throw std::logic_error("scheduled twice, the plans differ");
+      if (!(decisions_of(*scheduled<Capacity>(*c_.trace, o).plan) == d))
+        throw std::logic_error("scheduled twice, the plans differ");
       constexpr int larger = Capacity < 256 ? 256 : si::max_nodes;
-      if (!(decisions_of(*scheduled<larger>(*c_.trace, o).plan) == d)) throw std::logic_error("the plan depends on the graph's capacity");
+      if (!(decisions_of(*scheduled<larger>(*c_.trace, o).plan) == d))
+        throw std::logic_error("the plan depends on the graph's capacity");
     }
     decisions key = d;
     key.facts.push_back(o.precise_casts);

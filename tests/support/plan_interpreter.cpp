@@ -81,12 +81,14 @@ class execution {
       results.push_back(a);
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      for (std::size_t k = 0; k < inputs_[i].cells.size(); ++k) inputs_[i].cells[k] = arguments_[i][position(i, k)].value;
+      for (std::size_t k = 0; k < inputs_[i].cells.size(); ++k)
+        inputs_[i].cells[k] = arguments_[i][position(i, k)].value;
     return results;
   }
 
  private:
-  // ---- numbers and memory ---------------------------------------------------------------------------------------------
+  // ---- numbers and memory
+  // ---------------------------------------------------------------------------------------------
 
   std::int64_t value(number n) const {
     if (sinter::is_static(n)) return n;
@@ -100,11 +102,21 @@ class execution {
     for (const sinter::number_definition& d : definitions) {
       std::int64_t v = 0;
       switch (d.rule) {
-        case sinter::number_rule::input_extent: v = inputs_[static_cast<std::size_t>(d.a)].shape[static_cast<std::size_t>(d.b)]; break;
-        case sinter::number_rule::input_stride: v = strides_[static_cast<std::size_t>(d.a)][static_cast<std::size_t>(d.b)]; break;
-        case sinter::number_rule::product: v = value(d.a) * value(d.b); break;
-        case sinter::number_rule::sum: v = value(d.a) + value(d.b); break;
-        case sinter::number_rule::quotient: v = value(d.b) == 0 ? 0 : value(d.a) / value(d.b); break;
+        case sinter::number_rule::input_extent:
+          v = inputs_[static_cast<std::size_t>(d.a)].shape[static_cast<std::size_t>(d.b)];
+          break;
+        case sinter::number_rule::input_stride:
+          v = strides_[static_cast<std::size_t>(d.a)][static_cast<std::size_t>(d.b)];
+          break;
+        case sinter::number_rule::product:
+          v = value(d.a) * value(d.b);
+          break;
+        case sinter::number_rule::sum:
+          v = value(d.a) + value(d.b);
+          break;
+        case sinter::number_rule::quotient:
+          v = value(d.b) == 0 ? 0 : value(d.a) / value(d.b);
+          break;
       }
       known_.emplace_back(d.value, v);
     }
@@ -124,7 +136,8 @@ class execution {
       std::vector<std::int64_t> strides(sizes.size());
       std::int64_t span = 1;
       if (g_.inputs[i].strided)
-        for (std::size_t d = 0; d < sizes.size(); ++d) strides[d] = span, span = span * std::max<std::int64_t>(sizes[d], 1) + 3;
+        for (std::size_t d = 0; d < sizes.size(); ++d)
+          strides[d] = span, span = span * std::max<std::int64_t>(sizes[d], 1) + 3;
       else
         for (std::size_t d = sizes.size(); d-- > 0; span *= sizes[d]) strides[d] = span;
       strides_.push_back(strides);
@@ -148,7 +161,8 @@ class execution {
       const std::int64_t bytes = count(shape(b.node)) * sinter::item_size(g_.nodes[b.node].type);
       placed_.push_back({bytes, b.first, b.last, 0});
     }
-    workspace_.resize(static_cast<std::size_t>(sinter::detail::lay_out(placed_.data(), static_cast<int>(placed_.size()))));
+    workspace_.resize(
+        static_cast<std::size_t>(sinter::detail::lay_out(placed_.data(), static_cast<int>(placed_.size()))));
     for (std::size_t i = 0; i < placed_.size(); ++i) {
       const auto& a = placed_[i];
       if (a.offset % sinter::detail::workspace_alignment != 0) fail("a buffer is not aligned in the workspace");
@@ -171,7 +185,8 @@ class execution {
     for (std::size_t i = 0; i < g_.outputs.size(); ++i)
       if (memory_of(g_.outputs[i]) == memory) return {&outputs_[i], 0, 1};
     for (std::size_t i = 0; i < p_.buffers.size(); ++i)
-      if (p_.buffers[i].node == memory) return {&workspace_, placed_[i].offset, sinter::item_size(g_.nodes[memory].type)};
+      if (p_.buffers[i].node == memory)
+        return {&workspace_, placed_[i].offset, sinter::item_size(g_.nodes[memory].type)};
     if (g_.nodes[memory].what != op::input) fail("a kernel touches %" + std::to_string(id) + ", which has no memory");
     return {&arguments_[static_cast<std::size_t>(g_.nodes[memory].attr)], 0, 1};
   }
@@ -188,7 +203,8 @@ class execution {
     const place p = place_of(id);
     element& e = element_at(p, id, at);
     if (e.writes == 0) fail("%" + std::to_string(id) + " is read before it is written");
-    if (p.memory == &workspace_ && memory_of(e.owner) != memory_of(id)) fail("%" + std::to_string(id) + " is read after its memory was given away");
+    if (p.memory == &workspace_ && memory_of(e.owner) != memory_of(id))
+      fail("%" + std::to_string(id) + " is read after its memory was given away");
     if (at_once(e.written, now)) fail("%" + std::to_string(id) + " is read while the same kernel writes it");
     e.read_by_others = e.read.kernel == now.kernel && (e.read_by_others || at_once(e.read, now));
     e.read = now;
@@ -199,7 +215,8 @@ class execution {
     if (g_.nodes[id].what == op::input) fail("an input is overwritten");
     element& e = element_at(p, id, at);
     if (e.owner == id) fail("%" + std::to_string(id) + " is written twice");
-    if (e.read.kernel == kernel_ && (e.read_by_others || at_once(e.read, now))) fail("%" + std::to_string(id) + " is written while the same kernel reads it");
+    if (e.read.kernel == kernel_ && (e.read_by_others || at_once(e.read, now)))
+      fail("%" + std::to_string(id) + " is written while the same kernel reads it");
     for (std::int64_t k = 0; k < p.width; ++k) {
       element& byte = (&e)[k];
       byte.owner = id, byte.writes = byte.writes + 1, byte.written = now, byte.value = value;
@@ -207,11 +224,13 @@ class execution {
   }
   static element& element_at(const place& p, int id, std::int64_t at) {
     const std::int64_t i = p.base + at * p.width;
-    if (at < 0 || i < 0 || i + p.width > static_cast<std::int64_t>(p.memory->size())) fail("%" + std::to_string(id) + " is indexed outside its memory");
+    if (at < 0 || i < 0 || i + p.width > static_cast<std::int64_t>(p.memory->size()))
+      fail("%" + std::to_string(id) + " is indexed outside its memory");
     return (*p.memory)[static_cast<std::size_t>(i)];
   }
 
-  // ---- bodies ---------------------------------------------------------------------------------------------------------
+  // ---- bodies
+  // ---------------------------------------------------------------------------------------------------------
 
   /// One section of a kernel with the facts that body_facts derives from the type it will become.
   struct body {
@@ -248,10 +267,14 @@ class execution {
       std::vector<bool> needed(b.code.size());
       for (std::size_t n = b.code.size(); n-- > 0;) {
         const opcode c = b.code[n].code;
-        if (b.phase[n] == p && (c == opcode::reduce || (b.is_element[n] && (c == opcode::store || c == opcode::scatter_store || c == opcode::yield)))) needed[n] = true;
+        if (b.phase[n] == p &&
+            (c == opcode::reduce ||
+             (b.is_element[n] && (c == opcode::store || c == opcode::scatter_store || c == opcode::yield))))
+          needed[n] = true;
         if (!needed[n]) continue;
         for (int operand : operands(b.code[n]))
-          if (operand >= 0 && b.is_element[static_cast<std::size_t>(operand)]) needed[static_cast<std::size_t>(operand)] = true;
+          if (operand >= 0 && b.is_element[static_cast<std::size_t>(operand)])
+            needed[static_cast<std::size_t>(operand)] = true;
       }
       b.needed.push_back(needed);
     }
@@ -259,8 +282,10 @@ class execution {
   }
   static std::array<int, 4> operands(const instruction& i) {
     switch (i.code) {
-      case opcode::accumulator: return {-1, -1, -1, -1};
-      default: return {i.a, i.b, i.c, i.mask};
+      case opcode::accumulator:
+        return {-1, -1, -1, -1};
+      default:
+        return {i.a, i.b, i.c, i.mask};
     }
   }
   access make_access(const sinter::detail::access_form& f) const {
@@ -276,7 +301,8 @@ class execution {
 
   /// Runs a body over its loops. `yielded(x, r, value)` takes what a matmul's operand is made of.
   template <class Yield>
-  void run_body(const sinter::detail::lowered_kernel<>& k, const body& b, std::int64_t numel, std::int64_t rnumel, Yield yielded) {
+  void run_body(const sinter::detail::lowered_kernel<>& k, const body& b, std::int64_t numel, std::int64_t rnumel,
+                Yield yielded) {
     const int num_phases = static_cast<int>(b.needed.size());
     std::vector<cell> values(b.code.size());
     for (std::int64_t x = 0; x < numel; ++x)
@@ -294,13 +320,14 @@ class execution {
             else run_statement(k, b, n, values, {kernel_, part_, x, r, p}, rnumel, yielded);
           }
         for (std::size_t n = 0; n < b.code.size(); ++n)
-          if (b.code[n].code == opcode::reduce && b.phase[n] == p) values[n] = fold(b.code[n].what, b.code[n].type, rows[n]);
+          if (b.code[n].code == opcode::reduce && b.phase[n] == p)
+            values[n] = fold(b.code[n].what, b.code[n].type, rows[n]);
       }
   }
 
   template <class Yield>
-  void run_statement(const sinter::detail::lowered_kernel<>& k, const body& b, std::size_t n, std::vector<cell>& values, const moment& now,
-                     std::int64_t rnumel, Yield& yielded) {
+  void run_statement(const sinter::detail::lowered_kernel<>& k, const body& b, std::size_t n, std::vector<cell>& values,
+                     const moment& now, std::int64_t rnumel, Yield& yielded) {
     const instruction& i = b.code[n];
     const auto operand = [&](short at) -> const cell& { return values[static_cast<std::size_t>(at)]; };
     const auto buffer = [&] { return k.buffers[i.buffer]; };
@@ -308,7 +335,9 @@ class execution {
     const bool masked = i.mask >= 0 && operand(i.mask).whole == 0;
     cell& v = values[n];
     switch (i.code) {
-      case opcode::load: v = masked ? cell{} : read(buffer(), index(), now); break;
+      case opcode::load:
+        v = masked ? cell{} : read(buffer(), index(), now);
+        break;
       case opcode::gather_load: {
         std::int64_t at = operand(i.a).whole;
         if (at < 0) at += value(i.high);
@@ -319,11 +348,17 @@ class execution {
       case opcode::scalar: {
         const short at = k.scalars[i.buffer];
         if (at < 0) v = inputs_[static_cast<std::size_t>(-2 - at)].cells[0];
-        else v = literal(g_.scalars[static_cast<std::size_t>(at)], i.type, value(g_.scalars[static_cast<std::size_t>(at)].size));
+        else
+          v = literal(g_.scalars[static_cast<std::size_t>(at)], i.type,
+                      value(g_.scalars[static_cast<std::size_t>(at)].size));
         break;
       }
-      case opcode::constant: v = literal(g_.scalars[static_cast<std::size_t>(i.buffer)], i.type, 0); break;
-      case opcode::index_value: v = {static_cast<double>(index()), index()}; break;
+      case opcode::constant:
+        v = literal(g_.scalars[static_cast<std::size_t>(i.buffer)], i.type, 0);
+        break;
+      case opcode::index_value:
+        v = {static_cast<double>(index()), index()};
+        break;
       case opcode::inside: {
         const bool is_inside = value(i.low) <= index() && index() < value(i.high);
         v = {is_inside ? 1. : 0., is_inside};
@@ -334,8 +369,12 @@ class execution {
         v = pointwise(i.what, i.type, x);
         break;
       }
-      case opcode::cast: v = rounded(i.result, converted(i.type, i.result, operand(i.a))); break;
-      case opcode::widen: v = converted(i.type, i.result, operand(i.a)); break;
+      case opcode::cast:
+        v = rounded(i.result, converted(i.type, i.result, operand(i.a)));
+        break;
+      case opcode::widen:
+        v = converted(i.type, i.result, operand(i.a));
+        break;
       case opcode::store:
         if (!masked) write(buffer(), index(), operand(i.a), now);
         break;
@@ -346,17 +385,21 @@ class execution {
         if (is_there) write(buffer(), index() + value(i.low) * at, operand(i.a), now);
         break;
       }
-      case opcode::accumulator: v = products_[i.a][static_cast<std::size_t>(now.x)]; break;
+      case opcode::accumulator:
+        v = products_[i.a][static_cast<std::size_t>(now.x)];
+        break;
       case opcode::yield:
         if (now.r >= 0) yielded(now.x, now.r, operand(i.a));
         else
           for (std::int64_t r = 0; r < rnumel; ++r) yielded(now.x, r, operand(i.a));
         break;
-      case opcode::reduce: fail("a reduction is not a statement");
+      case opcode::reduce:
+        fail("a reduction is not a statement");
     }
   }
 
-  // ---- kernels --------------------------------------------------------------------------------------------------------
+  // ---- kernels
+  // --------------------------------------------------------------------------------------------------------
 
   void run_part(const sinter::detail::lowered_kernel<>& k) {
     if (k.blocked) fail("a fused access cannot be indexed");
@@ -372,9 +415,11 @@ class execution {
     know(k.numbers.definitions);
     const std::int64_t batch = value(k.batch), m = value(k.rows), n = value(k.columns), inner = value(k.inner);
     const auto operand = [&](const sinter::detail::section& s, std::int64_t lines) {
-      std::vector<std::vector<cell>> out(static_cast<std::size_t>(lines), std::vector<cell>(static_cast<std::size_t>(inner)));
-      run_body(k, make_body(k, s), lines, inner,
-               [&](std::int64_t x, std::int64_t r, const cell& c) { out[static_cast<std::size_t>(x)][static_cast<std::size_t>(r)] = c; });
+      std::vector<std::vector<cell>> out(static_cast<std::size_t>(lines),
+                                         std::vector<cell>(static_cast<std::size_t>(inner)));
+      run_body(k, make_body(k, s), lines, inner, [&](std::int64_t x, std::int64_t r, const cell& c) {
+        out[static_cast<std::size_t>(x)][static_cast<std::size_t>(r)] = c;
+      });
       return out;
     };
     std::vector<std::vector<cell>> left;
@@ -382,7 +427,9 @@ class execution {
     for (const auto& s : k.sections) {
       const dtype type = k.code[s.first + s.count - 1].type;
       switch (s.role) {
-        case sinter::detail::section_role::left: left = operand(s, batch * m); break;
+        case sinter::detail::section_role::left:
+          left = operand(s, batch * m);
+          break;
         case sinter::detail::section_role::right:
         case sinter::detail::section_role::second_right: {
           const auto right = operand(s, batch * n);
@@ -391,7 +438,8 @@ class execution {
           for (std::int64_t b = 0; b < batch; ++b)
             for (std::int64_t i = 0; i < m; ++i)
               for (std::int64_t j = 0; j < n; ++j)
-                product.push_back(multiplied(type, left[static_cast<std::size_t>(b * m + i)], right[static_cast<std::size_t>(b * n + j)]));
+                product.push_back(multiplied(type, left[static_cast<std::size_t>(b * m + i)],
+                                             right[static_cast<std::size_t>(b * n + j)]));
           break;
         }
         default: {
@@ -399,7 +447,8 @@ class execution {
           for (auto* memory : {&workspace_}) forget_order(*memory);
           for (auto& memory : arguments_) forget_order(memory);
           for (auto& memory : outputs_) forget_order(memory);
-          run_body(k, make_body(k, s), batch * m * n, 1, [](std::int64_t, std::int64_t, const cell&) { fail("an epilogue hands a value on"); });
+          run_body(k, make_body(k, s), batch * m * n, 1,
+                   [](std::int64_t, std::int64_t, const cell&) { fail("an epilogue hands a value on"); });
         }
       }
     }

@@ -1,7 +1,7 @@
 // Runs a plan kernel by kernel as its lowered bodies say, in double, on memory whose every element knows who wrote it.
-// What kernels/ may take for granted is checked here: each element is read after it was written, results and buffers are
-// written once, buffers that live at the same time do not overlap, and no iteration depends on another one of its kernel.
-// SPDX-License-Identifier: BSL-1.0
+// What kernels/ may take for granted is checked here: each element is read after it was written, results and buffers
+// are written once, buffers that live at the same time do not overlap, and no iteration depends on another one of its
+// kernel. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace reference {
 
 /// A plan without the types it was made from.
 struct lowered_plan {
-  program graph;  ///< after rewriting
+  program graph;                                                       ///< after rewriting
   std::vector<std::vector<sinter::detail::lowered_kernel<>>> kernels;  ///< their parts, which run at once
   std::vector<sinter::detail::planned_buffer> buffers;
 };
@@ -28,7 +28,8 @@ lowered_plan lower(const sinter::detail::plan<Capacity>& p) {
   return out;
 }
 
-/// The results, unrounded; `inputs` as in evaluate. Throws std::logic_error with a sentence where the plan is not legal.
+/// The results, unrounded; `inputs` as in evaluate. Throws std::logic_error with a sentence where the plan is not
+/// legal.
 std::vector<array> execute(const lowered_plan& p, std::vector<array>& inputs);
 
 }  // namespace reference

@@ -10,18 +10,11 @@
 #include <optional>
 #include <vector>
 
+#include "graph_writer.hpp"
 #include "interpreter.hpp"
-#include "sinter/expr/nn.hpp"
 #include "sinter/run/program.hpp"
 
 namespace generated {
-
-namespace si = sinter;
-using si::dtype;
-using si::extents;
-using si::node;
-using si::number;
-using si::op;
 
 /// splitmix64: the same numbers on every platform.
 class random {
@@ -41,227 +34,6 @@ class random {
   std::uint64_t state_;
 };
 
-/// The user's vocabulary with shapes as values. An operand is a node, or a C++ scalar.
-class writer {
- public:
-  explicit writer(si::trace& t) : t_(t) {}
-
-  struct operand {
-    short id = -1;
-    double value = 0;
-    bool is_constant = false;
-    si::category kind = si::category::floating;
-  };
-  static operand literal(double v) { return {-1, v, false, si::category::floating}; }
-  static operand constant(double v) { return {-1, v, true, si::category::integral}; }
-
-  short current(short id) { return t_.current(id); }
-  const extents& shape(short id) const { return t_.shape(id); }
-  dtype type(short id) const { return t_.nodes[id].type; }
-
-  /// The shape of operands together, if no luck is needed at the call: extents are the same, or one.
-  std::optional<extents> together(const std::vector<operand>& x) const {
-    extents all{};
-    for (const operand& a : x) {
-      if (a.id < 0) continue;
-      const extents& s = shape(a.id);
-      for (int i = 1; i <= s.rank && i <= all.rank; ++i)
-        if (s[s.rank - i] != all[all.rank - i] && s[s.rank - i] != 1 && all[all.rank - i] != 1) return {};
-      all = si::broadcast(all, s).shape;
-    }
-    return all;
-  }
-
-  /// A pointwise op, or -1 where it does not take these operands.
-  short pointwise(op what, std::vector<operand> x) {
-    for (operand& a : x)
-      if (a.id >= 0) a.id = current(a.id);
-    const std::size_t first = si::row(what).rule == si::dtype_rule::select ? 1 : 0;
-    std::optional<dtype> common;
-    for (std::size_t i = first; i < x.size(); ++i)
-      if (x[i].id >= 0) common = common ? si::promote(*common, type(x[i].id)) : type(x[i].id);
-    for (std::size_t i = first; i < x.size(); ++i)
-      if (x[i].id < 0) common = si::promote_scalar(common.value_or(dtype::boolean), x[i].kind);
-    const si::op_dtypes types = si::infer_dtypes(what, *common);
-    const std::optional<extents> all = together(x);
-    if (!types.valid || !all) return -1;
-    const si::origin_scope call(&t_, si::row(what).name);
-    short ids[3] = {-1, -1, -1};
-    for (std::size_t i = 0; i < x.size(); ++i) ids[i] = node_of(x[i], i < first ? dtype::boolean : types.operands, *all);
-    return t_.add(what, types.result, *all, ids[0], ids[1], ids[2]);
-  }
-  short cast(short id, dtype to) {
-    const si::origin_scope call(&t_, "cast");
-    return t_.add(op::cast, to, shape(id), current(id));
-  }
-
-  short reduce(op what, short id, unsigned mask, bool keepdim) {
-    id = current(id);
-    const extents all = shape(id);
-    const si::op_dtypes types = si::infer_dtypes(what, type(id));
-    const si::origin_scope call(&t_, si::row(what).name);
-    node n{};
-    n.what = what;
-    n.type = types.result;
-    n.operands[0] = si::detail::widened(&t_, id, si::row(what).rule == si::dtype_rule::accumulate ? types.result : types.operands);
-    n.shape = t_.intern(si::kept_axes(all, mask));
-    n.attr = static_cast<short>(mask);
-    const short reduced = t_.add(n);
-    return keepdim ? reshape(reduced, si::detail::with_ones(all, mask)) : reduced;
-  }
-  operand count(short id, unsigned mask, dtype type) {
-    const extents folded = si::reduced_axes(shape(id), mask);
-    const number n = si::numel(folded);
-    if (si::is_static(n)) return {t_.add_constant(type, {static_cast<double>(n), n, 0})};
-    return {t_.add_scalar(type, {0, 0, t_.numbers.numel(folded)})};
-  }
-  short mean(short id, unsigned mask, bool keepdim) {
-    const si::origin_scope call(&t_, "mean");
-    const dtype t = si::is_floating(type(id)) ? type(id) : dtype::f32;
-    const short values = si::detail::widened(&t_, current(id), t);
-    const short total = reduce(op::sum, values, mask, keepdim);
-    return pointwise(op::div, {{total}, count(values, mask, t)});
-  }
-  short variance(short id, unsigned mask, bool keepdim) {
-    const si::origin_scope call(&t_, "var");
-    const short m2 = reduce(op::m2, id, mask, keepdim);
-    return pointwise(op::div, {{m2}, count(id, mask, type(m2))});
-  }
-  short softmax(short id, unsigned mask) {
-    const si::origin_scope call(&t_, "softmax");
-    const short e = pointwise(op::exp, {{pointwise(op::sub, {{id}, {reduce(op::amax, id, mask, true)}})}});
-    return pointwise(op::div, {{e}, {reduce(op::sum, e, mask, true)}});
-  }
-  short layer_norm(short id) {
-    const si::origin_scope call(&t_, "layer_norm");
-    const unsigned last = 1u << (shape(id).rank - 1);
-    const short centred = pointwise(op::sub, {{id}, {mean(id, last, true)}});
-    const short spread = pointwise(op::add, {{variance(id, last, true)}, literal(0.25)});
-    return pointwise(op::mul, {{centred}, {pointwise(op::rsqrt, {{spread}})}});
-  }
-  short rms_norm(short id) {
-    const si::origin_scope call(&t_, "rms_norm");
-    const short squares = mean(pointwise(op::square, {{id}}), 1u << (shape(id).rank - 1), true);
-    return pointwise(op::mul, {{id}, {pointwise(op::rsqrt, {{pointwise(op::add, {{squares}, literal(0.5)})}})}});
-  }
-
-  short permute(short id, const extents& order) {
-    id = current(id);
-    return si::detail::add_permute(&t_, id, si::detail::permuted(shape(id), order), order);
-  }
-  short transpose(short id) {
-    extents order = si::detail::identity_order(shape(id).rank);
-    std::swap(order.sizes[order.rank - 1], order.sizes[order.rank - 2]);
-    return permute(id, order);
-  }
-  short reshape(short id, const extents& to) {
-    id = current(id);
-    return shape(id) == to ? id : si::detail::add_view(&t_, op::reshape, id, to);
-  }
-  short broadcast(short id, const extents& to) { return si::detail::broadcasted(&t_, current(id), to); }
-  short slice(short id, const extents& to, const extents& starts, const extents& steps) {
-    return si::detail::add_slice(&t_, current(id), to, starts, steps);
-  }
-  short flip(short id, int axis) {
-    extents starts{shape(id).rank, {}}, steps{shape(id).rank, {}};
-    for (int d = 0; d < steps.rank; ++d) steps[d] = d == axis ? -1 : 1;
-    starts[axis] = shape(id)[axis] - 1;
-    return slice(id, shape(id), starts, steps);
-  }
-
-  short iota(const extents& like, int axis) {
-    const si::origin_scope call(&t_, "iota");
-    node n{};
-    n.what = op::iota, n.type = dtype::i64, n.shape = t_.intern(like), n.attr = static_cast<short>(axis);
-    return t_.add(n);
-  }
-  short full(dtype type, const extents& like, operand value) {
-    const si::origin_scope call(&t_, "full");
-    return si::detail::expanded(&t_, node_of(value, type, extents{}), like);
-  }
-  short gather(short source, short index, const extents& shape, const extents& map) {
-    const si::origin_scope call(&t_, "gather");
-    node n{};
-    n.what = op::gather, n.type = type(source);
-    n.operands[0] = current(source);
-    n.operands[1] = si::detail::broadcasted(&t_, si::detail::widened(&t_, current(index), dtype::i64), shape);
-    n.shape = t_.intern(shape), n.list = t_.intern(map);
-    return t_.add(n);
-  }
-  /// `target` with the elements at `index` along one axis replaced; the value broadcasts to the index.
-  short scatter(short target, short index, const operand& value, int axis) {
-    const si::origin_scope call(&t_, "scatter");
-    const extents to = shape(index);
-    extents map{to.rank, {}};
-    for (int d = 0; d < to.rank; ++d) map[d] = d == axis ? -1 : d;
-    node n{};
-    n.what = op::scatter, n.type = type(target);
-    n.operands[0] = current(target);
-    n.operands[1] = node_of({value.id < 0 ? value.id : current(value.id), value.value, value.is_constant}, n.type, to);
-    n.operands[2] = si::detail::broadcasted(&t_, si::detail::widened(&t_, current(index), dtype::i64), to);
-    n.shape = t_.intern(shape(target)), n.list = t_.intern(map);
-    return t_.add(n);
-  }
-  short concat(short a, short b, int axis) {
-    const si::origin_scope call(&t_, "cat");
-    a = current(a), b = current(b);
-    extents joined = shape(a);
-    joined[axis] = t_.numbers.sum(shape(a)[axis], shape(b)[axis]);
-    node n{};
-    n.what = op::concat, n.type = si::promote(type(a), type(b));
-    n.operands[0] = si::detail::widened(&t_, a, n.type), n.operands[1] = si::detail::widened(&t_, b, n.type);
-    n.shape = t_.intern(joined), n.attr = static_cast<short>(axis);
-    return t_.add(n);
-  }
-  short pad(short id, int axis, long before_it, long after_it, operand value) {
-    const si::origin_scope call(&t_, "pad");
-    id = current(id);
-    extents padded = shape(id), before{padded.rank, {}};
-    padded[axis] = t_.numbers.sum(padded[axis], before_it + after_it);
-    before[axis] = before_it;
-    node n{};
-    n.what = op::pad, n.type = type(id);
-    n.operands[0] = id, n.operands[1] = node_of(value, n.type, extents{});
-    n.shape = t_.intern(padded), n.list = t_.intern(before);
-    return t_.add(n);
-  }
-
-  /// [..., M, K] × [..., K, N]; the caller has seen to the extents.
-  short matmul(short a, short b) {
-    a = current(a), b = current(b);
-    const extents left = shape(a), right = shape(b);
-    const number rows = left[left.rank - 2], inner = left[left.rank - 1], columns = right[right.rank - 1];
-    const extents batch = si::broadcast(si::detail::batch_of(left), si::detail::batch_of(right)).shape;
-    const dtype t = si::promote(type(a), type(b));
-    const si::origin_scope call(&t_, batch.rank == 0 ? "mm" : "bmm");
-    a = si::detail::broadcasted(&t_, si::detail::widened(&t_, a, t), si::detail::with_matrix(batch, rows, inner));
-    b = si::detail::broadcasted(&t_, si::detail::widened(&t_, b, t), si::detail::with_matrix(batch, inner, columns));
-    return t_.add(op::matmul, t, si::detail::with_matrix(batch, rows, columns), a, b);
-  }
-
-  bool is_assignable(short target) {
-    target = current(target);
-    const node& base = t_.nodes[si::detail::assigned_base(t_, target)];
-    return si::detail::is_assignable(t_, target) && (base.what != op::input || !t_.inputs[base.attr].by_value);
-  }
-  void assign(short target, operand value) {
-    const si::origin_scope call(&t_, "assign");
-    const short view = current(target);
-    if (value.id >= 0) value.id = current(value.id);
-    const extents to = shape(view);
-    si::detail::add_assign(&t_, view, node_of(value, type(view), to));
-  }
-
-  short node_of(const operand& a, dtype type, const extents& shape) {
-    if (a.id >= 0) return si::detail::broadcasted(&t_, si::detail::widened(&t_, a.id, type), shape);
-    const si::scalar_source s{a.value, static_cast<long>(a.value), 0};
-    return a.is_constant ? t_.add_constant(type, s) : t_.add_scalar(type, s);
-  }
-
- private:
-  si::trace& t_;
-};
-
 /// A graph as traced, with arguments to evaluate it on.
 struct graph_case {
   std::unique_ptr<si::trace> trace = std::make_unique<si::trace>();
@@ -271,7 +43,8 @@ struct graph_case {
 /// Takes random steps; each adds an expression of earlier ones to the pool.
 class generator {
  public:
-  generator(unsigned seed, int steps, long most_elements) : pick_(seed), most_(most_elements), t_(*result_.trace), w_(t_) {
+  generator(unsigned seed, int steps, long most_elements)
+      : pick_(seed), most_(most_elements), t_(*result_.trace), w_(t_) {
     add_inputs();
     for (int i = 0; i < steps && !t_.overflowed() && t_.nodes.size() + 60 < si::max_nodes; ++i) step();
     add_outputs();
@@ -281,7 +54,8 @@ class generator {
  private:
   using operand = writer::operand;
 
-  // ---- inputs and results ---------------------------------------------------------------------------------------------
+  // ---- inputs and results
+  // ---------------------------------------------------------------------------------------------
 
   void add_inputs() {
     const long sizes[] = {1, 2, 3, 4, 5, 6, 8, 12, 15, 16};
@@ -314,7 +88,8 @@ class generator {
   }
   dtype some_type() {
     if (pick_.chance(70)) return dtype::f32;
-    const dtype types[] = {dtype::f64, dtype::f16, dtype::bf16, dtype::i32, dtype::i64, dtype::u8, dtype::i8, dtype::boolean};
+    const dtype types[] = {dtype::f64, dtype::f16, dtype::bf16, dtype::i32,
+                           dtype::i64, dtype::u8,  dtype::i8,   dtype::boolean};
     return types[pick_.below(8)];
   }
   reference::cell some_element(dtype type) {
@@ -329,22 +104,28 @@ class generator {
     const int n = pick_.chance(60) ? 1 : 1 + pick_.below(4);
     if (!t_.assigns.empty() && pick_.chance(30)) return;
     for (int i = 0; i < n; ++i) {
-      const short id = w_.current(pool_[i == 0 ? pool_.size() - 1 : static_cast<std::size_t>(pick_.below(static_cast<int>(pool_.size())))]);
+      const short id = w_.current(
+          pool_[i == 0 ? pool_.size() - 1 : static_cast<std::size_t>(pick_.below(static_cast<int>(pool_.size())))]);
       si::detail::add_output(t_, id, w_.shape(id));
     }
   }
 
-  // ---- choosing -------------------------------------------------------------------------------------------------------
+  // ---- choosing
+  // -------------------------------------------------------------------------------------------------------
 
   /// The value of a number for these inputs.
   std::int64_t actual(number n) const {
     if (si::is_static(n)) return n;
     const si::number_definition& d = t_.numbers.definitions[t_.numbers.find(n)];
     switch (d.rule) {
-      case si::number_rule::product: return actual(d.a) * actual(d.b);
-      case si::number_rule::sum: return actual(d.a) + actual(d.b);
-      case si::number_rule::quotient: return actual(d.b) == 0 ? 0 : actual(d.a) / actual(d.b);
-      default: return result_.inputs[static_cast<std::size_t>(d.a)].shape[static_cast<std::size_t>(d.b)];
+      case si::number_rule::product:
+        return actual(d.a) * actual(d.b);
+      case si::number_rule::sum:
+        return actual(d.a) + actual(d.b);
+      case si::number_rule::quotient:
+        return actual(d.b) == 0 ? 0 : actual(d.a) / actual(d.b);
+      default:
+        return result_.inputs[static_cast<std::size_t>(d.a)].shape[static_cast<std::size_t>(d.b)];
     }
   }
   std::int64_t count(const extents& e) const {
@@ -380,7 +161,8 @@ class generator {
     return mask | static_cast<unsigned>(pick_.below(1 << rank));
   }
 
-  // ---- steps ----------------------------------------------------------------------------------------------------------
+  // ---- steps
+  // ----------------------------------------------------------------------------------------------------------
 
   void step() {
     const int k = pick_.below(100);
@@ -397,7 +179,8 @@ class generator {
     else if (k < 81) keep(joined(a));
     else if (k < 84) keep(padded(a));
     else if (k < 87) keep(fetched(a));
-    else if (k < 89) keep(pick_.chance(60) ? w_.iota(w_.shape(a), some_axis(a)) : w_.full(w_.type(a), w_.shape(a), scalar()));
+    else if (k < 89)
+      keep(pick_.chance(60) ? w_.iota(w_.shape(a), some_axis(a)) : w_.full(w_.type(a), w_.shape(a), scalar()));
     else if (k < 96) keep(product(a));
     else if (k < 97) keep(recast(a));
     else if (k < 98) list();
@@ -426,17 +209,21 @@ class generator {
   }
 
   short unary(short a) {
-    const op common[] = {op::relu, op::exp, op::tanh, op::sigmoid, op::neg, op::abs, op::square, op::sqrt, op::gelu, op::silu, op::sin};
+    const op common[] = {op::relu,   op::exp,  op::tanh, op::sigmoid, op::neg, op::abs,
+                         op::square, op::sqrt, op::gelu, op::silu,    op::sin};
     if (pick_.chance(85)) return w_.pointwise(common[pick_.below(11)], {{a}});
     return w_.pointwise(any_op(1), {{a}});
   }
   op any_op(int arity) {
     while (true) {
       const op what = static_cast<op>(pick_.below(si::num_ops));
-      if (si::is_pointwise(what) && si::row(what).arity == arity && what != op::cast && what != op::widen && what != op::clone) return what;
+      if (si::is_pointwise(what) && si::row(what).arity == arity && what != op::cast && what != op::widen &&
+          what != op::clone)
+        return what;
     }
   }
-  /// A cast from f32 to f32 changes nothing in f32 and is dropped; where everything is computed in double it would round.
+  /// A cast from f32 to f32 changes nothing in f32 and is dropped; where everything is computed in double it would
+  /// round.
   short recast(short a) {
     const dtype to = pick_.chance(50) ? dtype::f32 : some_type();
     return to == dtype::f32 && w_.type(a) == to ? short{-1} : w_.cast(a, to);
@@ -532,7 +319,8 @@ class generator {
     extents to = from, starts{from.rank, {}}, steps{from.rank, {}};
     for (int d = 0; d < from.rank; ++d) steps[d] = 1;
     if (si::is_static(n)) {
-      const long start = pick_.below(static_cast<int>(n) + 1), stop = pick_.chance(60) ? n : pick_.below(static_cast<int>(n) + 1);
+      const long start = pick_.below(static_cast<int>(n) + 1),
+                 stop = pick_.chance(60) ? n : pick_.below(static_cast<int>(n) + 1);
       const si::detail::slice_bounds b = si::detail::slice_range(n, start, stop, steps[axis] = 1 + pick_.below(3));
       to[axis] = b.size, starts[axis] = b.start;
     } else {
@@ -584,7 +372,8 @@ class generator {
       break;
     }
     i = w_.cast(i, dtype::i64);
-    const operand extent = si::is_static(n) ? writer::constant(static_cast<double>(n)) : operand{t_.add_scalar(dtype::i64, {0, 0, n})};
+    const operand extent =
+        si::is_static(n) ? writer::constant(static_cast<double>(n)) : operand{t_.add_scalar(dtype::i64, {0, 0, n})};
     i = w_.pointwise(op::remainder, {{i}, extent});
     return pick_.chance(20) ? w_.pointwise(op::sub, {{i}, extent}) : i;
   }
@@ -619,7 +408,8 @@ class generator {
     if (!fits(at)) return -1;
     const double step = pick_.chance(50) ? 2 : -2, start = pick_.below(3) - 1;
     const short steps = w_.pointwise(op::mul, {{w_.iota(at, axis)}, {-1, step, false, si::category::integral}});
-    const short index = w_.cast(w_.pointwise(op::add, {{steps}, {-1, start, false, si::category::integral}}), dtype::i64);
+    const short index =
+        w_.cast(w_.pointwise(op::add, {{steps}, {-1, start, false, si::category::integral}}), dtype::i64);
     operand value = scalar();
     for (int tries = 0; tries < 6; ++tries) {
       const short v = any();
@@ -638,7 +428,9 @@ class generator {
       const extents &left = w_.shape(a), &right = w_.shape(b);
       if (right.rank < 2) continue;
       const number inner = left[left.rank - 1];
-      const short turned = right[right.rank - 2] == inner ? b : right[right.rank - 1] == inner ? w_.transpose(b) : short{-1};
+      const short turned = right[right.rank - 2] == inner   ? b
+                           : right[right.rank - 1] == inner ? w_.transpose(b)
+                                                            : short{-1};
       if (turned >= 0 && batches_agree(left, w_.shape(turned))) return small_product(a, turned);
     }
     return small_product(a, w_.transpose(a));
@@ -650,7 +442,8 @@ class generator {
   }
   short small_product(short a, short b) {
     const extents batch = si::broadcast(si::detail::batch_of(w_.shape(a)), si::detail::batch_of(w_.shape(b))).shape;
-    const number m = w_.shape(a)[w_.shape(a).rank - 2], k = w_.shape(a)[w_.shape(a).rank - 1], n = w_.shape(b)[w_.shape(b).rank - 1];
+    const number m = w_.shape(a)[w_.shape(a).rank - 2], k = w_.shape(a)[w_.shape(a).rank - 1],
+                 n = w_.shape(b)[w_.shape(b).rank - 1];
     const bool small = fits(si::detail::with_matrix(batch, m, n)) && fits(si::detail::with_matrix(batch, m, k)) &&
                        fits(si::detail::with_matrix(batch, k, n));
     return small ? w_.matmul(a, b) : short{-1};
@@ -658,7 +451,8 @@ class generator {
 
   void assign() {
     short target = pool_[static_cast<std::size_t>(pick_.below(static_cast<int>(pool_.size())))];
-    for (int tries = 0; tries < 6 && !w_.is_assignable(target); ++tries) target = pool_[static_cast<std::size_t>(pick_.below(static_cast<int>(pool_.size())))];
+    for (int tries = 0; tries < 6 && !w_.is_assignable(target); ++tries)
+      target = pool_[static_cast<std::size_t>(pick_.below(static_cast<int>(pool_.size())))];
     if (!w_.is_assignable(target)) return;
     if (pick_.chance(30) && w_.shape(target).rank > 0) target = cut(w_.current(target));
     const extents to = w_.shape(target);
