@@ -193,35 +193,44 @@ TEST_CASE("pointwise views: transposed, strided, reversed") {
 
 namespace {
 
-/// out[g, i, j] = a[g, j, i] + b[g, i, j] * c[g, j, i]; sizes: rows, columns, rows * columns.
+/// out[g, i, j] = across[g, j, i] = a[g, j, i] + b[g, i, j] * c[g, j, i]; sizes: rows, columns, rows * columns.
 template <class A, class B, class Out, bool Batched>
 void test_tiles(std::int64_t batch, std::int64_t rows, std::int64_t columns, std::size_t shift = 0) {
   using crossing = std::conditional_t<Batched, at<0, x_term<d2, d2>, x_term<1, d1, d0>, x_term<d0, 1, d1>>,
                                       at<0, x_term<1, d1>, x_term<d0, 1, d1>>>;
   using body_type = body<load<0, A, crossing>, load<1, B, at_x>, load<2, A, crossing>, widen_to<A, Out, 0>,
                          widen_to<B, Out, 1>, widen_to<A, Out, 2>, compute<ops::mul, Out, Out, 4, 5>,
-                         compute<ops::add, Out, Out, 3, 6>, store<3, Out, 7, at_x>>;
+                         compute<ops::add, Out, Out, 3, 6>, store<3, Out, 7, at_x>, store<4, Out, 7, crossing>>;
   const std::int64_t n = batch * rows * columns;
   const auto a = numbers<A>(n, 1), c = numbers<A>(n, 3);
   const auto b = numbers<B>(n, 2);
   device_array<A> da(a, shift), dc(c);
   device_array<B> db(b, shift);
-  device_array<Out> out(n, shift);
-  auto args = make_args<4, 0, 3>(n, 1);
-  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = dc.data(), args.pointers[3] = out.data();
+  device_array<Out> out(n, shift), across_out(n, shift);
+  auto args = make_args<5, 0, 3>(n, 1);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = dc.data(),
+  args.pointers[3] = out.data(), args.pointers[4] = across_out.data();
   args.sizes[0] = rows, args.sizes[1] = columns, args.sizes[2] = rows * columns;
   const std::string what = label("tiles", rows, columns);
   launch<body_type>(what, args);
+  const auto value = [&](std::size_t x) {
+    const auto matrix = static_cast<std::size_t>(rows * columns);
+    const std::size_t g = x / matrix, i = x % matrix / static_cast<std::size_t>(columns),
+                      j = x % static_cast<std::size_t>(columns);
+    const std::size_t across = g * matrix + j * static_cast<std::size_t>(rows) + i;
+    return number(a[across]) + number(b[x]) * number(c[across]);
+  };
+  check_close(what, out.host(), value, step_of<Out>(), step_of<Out>());
   check_close(
-      what, out.host(),
-      [&](std::size_t x) {
+      what + ", result across", across_out.host(),
+      [&](std::size_t y) {
         const auto matrix = static_cast<std::size_t>(rows * columns);
-        const std::size_t g = x / matrix, i = x % matrix / static_cast<std::size_t>(columns), j = x % static_cast<std::size_t>(columns);
-        const std::size_t across = g * matrix + j * static_cast<std::size_t>(rows) + i;
-        return number(a[across]) + number(b[x]) * number(c[across]);
+        const std::size_t j = y % matrix / static_cast<std::size_t>(rows), i = y % static_cast<std::size_t>(rows);
+        return value(y / matrix * matrix + i * static_cast<std::size_t>(columns) + j);
       },
       step_of<Out>(), step_of<Out>());
   out.check_guards(what);
+  across_out.check_guards(what);
 }
 
 }  // namespace

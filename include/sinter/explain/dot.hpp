@@ -35,7 +35,10 @@ inline std::string wrapped(std::string_view text, std::size_t width) {
 }
 
 std::string dot_text(const auto& r) {
-  const auto id = [](int i) { return "n" + std::to_string(i); };
+  const auto id = [](int i) {
+    std::string name = "n";
+    return name += std::to_string(i);  // (g++ 12 at -O3 warns of "n" + …)
+  };
   const auto node = [&](int i) { return id(i) + " [label=" + dot_string(r.items[i].label + "\n" + r.items[i].shape); };
   std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n";
   for (int i = 0; i < r.num_inputs; ++i) text += "  " + node(i) + ", shape=ellipse];\n";

@@ -59,6 +59,7 @@ struct value_users {
   fixed_set<Capacity> demanded{};
   fixed_set<Capacity> indexed{};                 ///< read in another order than written: even a view has to be stored
   fixed_set<Capacity> crosses_ops{};             ///< has a user of another user-level op
+  fixed_set<Capacity> computed_with{};           ///< has a user that is not a view of it
   fixed_vector<short, Capacity> written_over{};  ///< nodes that overwrite memory
 };
 
@@ -71,6 +72,7 @@ constexpr void find_users(const graph<Capacity>& g, value_users<Capacity>& u) {
       u.last[operand] = id;
       if (k > 0 && operand == n.operands[0]) continue;
       ++u.count[operand];
+      if (!is_view(n.what)) u.computed_with.insert(operand);
       if (n.origin != g[operand].origin) u.crosses_ops.insert(operand);
     }
     // What leaves a list is stored; inside it, and from list to list, the ordinary rules hold.
@@ -184,7 +186,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     if (!wants_buffer(g, id, o, r, users, work)) continue;
     r.buffers.insert(id);
     const bool loads_nothing = work.loads[id].size() == 0 && !users.indexed.contains(id);
-    if (loads_nothing && o.delay_realize_cheap_outputs) r.recomputed.insert(id);
+    if (loads_nothing && users.computed_with.contains(id) && o.delay_realize_cheap_outputs) r.recomputed.insert(id);
   }
   return r;
 }

@@ -249,7 +249,10 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
         raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
         if constexpr (Mask >= 0) all = all && lane_of<Mask>(f, u * shape::width + j);
       }
-      if (all) {
+      if constexpr (Frame::tiling::template stages<I>) {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) t.staging.template value<I, T>(u, j) = raw[j];
+      } else if (all) {
         memory::write(base, raw, t.x(u), t.r(u), args.sizes);
       } else if constexpr (Mask >= 0 && shape::width > 1) {
 #pragma unroll

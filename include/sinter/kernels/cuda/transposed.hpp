@@ -37,32 +37,37 @@ inline constexpr int tile_rows = 64, tile_columns = 64;
 template <class T>
 inline constexpr int tile_pitch = tile_rows + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
 
+template <class T, class At>
+struct crossing_tile {
+  static constexpr crossing value = crossing_of<At>;
+  static constexpr int bytes = tile_columns * tile_pitch<T> * static_cast<int>(sizeof(T));
+};
 template <class S>
-struct crossing_load {
+struct crossing_access {
   static constexpr crossing value{};
-  static constexpr int tile_bytes = 0;
+  static constexpr int bytes = 0;
 };
 template <int Slot, class T, class At>
-struct crossing_load<load<Slot, T, At, -1>> {
-  static constexpr crossing value = crossing_of<At>;
-  static constexpr int tile_bytes = tile_columns * tile_pitch<T> * static_cast<int>(sizeof(T));
-};
+struct crossing_access<load<Slot, T, At, -1>> : crossing_tile<T, At> {};
+template <int Slot, class T, int A, class At>
+struct crossing_access<store<Slot, T, A, At, -1>> : crossing_tile<T, At> {};
 
-/// The loads of a body that go through tiles in shared memory: those of one matrix shape, as many as fit.
+/// The accesses of a body that go through tiles in shared memory: those of one matrix shape, as many as fit.
 template <class Body>
 struct transposed_facts;
 template <class... S>
 struct transposed_facts<body<S...>> {
   static constexpr int storage_limit = 40 * 1024;
   struct table {
-    long columns = 0;                // of the matrix, a body's number; 0: no load is transposed
+    long columns = 0;                // of the matrix, a body's number; 0: nothing is transposed
+    bool stores = false;             // some are stores
     int storage = 0;                 // bytes
-    int offset[sizeof...(S) + 1]{};  // of a load's tile, plus one; 0: it has none
+    int offset[sizeof...(S) + 1]{};  // of an access' tile, plus one; 0: it has none
   };
   static constexpr table facts = [] {
     table t{};
-    const crossing all[] = {crossing_load<S>::value..., crossing{}};
-    const int bytes[] = {crossing_load<S>::tile_bytes..., 0};
+    const crossing all[] = {crossing_access<S>::value..., crossing{}};
+    const int bytes[] = {crossing_access<S>::bytes..., 0};
     for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) {
       if (all[s].columns == 0 || (t.columns != 0 && all[s].columns != t.columns) ||
           t.storage + bytes[s] > storage_limit)
@@ -70,6 +75,7 @@ struct transposed_facts<body<S...>> {
       t.columns = all[s].columns;
       t.offset[s] = t.storage + 1;
       t.storage += bytes[s];
+      t.stores = t.stores || body_facts<body<S...>>::facts.info[s].kind == statement_kind::store;
     }
     return t;
   }();
