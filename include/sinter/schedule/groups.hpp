@@ -209,17 +209,11 @@ struct group_state {
     }
     return order;  // a cycle leaves groups waiting: verify reports it
   }
-  /// b joins a, in one loop; a keeps its number.
-  constexpr void fuse(int a, int b, const loop_space& space) {
-    group& x = groups[a];
-    group& y = groups[b];
-    for (int m = y.head; m >= 0; m = after(b, m)) group_of[m] = static_cast<short>(a);
-    next[x.tail] = y.head;
-    x.tail = y.tail;
-    x.size = static_cast<short>(x.size + y.size);
-    x.space = space;
+  /// x becomes what x and y are together; in which order their members run is the caller's matter.
+  static constexpr void take_in(group& x, const group& y) {
     x.has_reduction = x.has_reduction || y.has_reduction;
     x.has_template = x.has_template || y.has_template;
+    x.size = static_cast<short>(x.size + y.size);
     x.members.insert(y.members);
     x.buffers.insert(y.buffers);
     x.accesses.insert(y.accesses);
@@ -228,6 +222,16 @@ struct group_state {
     x.ancestors.erase(x.members), x.descendants.erase(x.members);
     x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
     x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
+  }
+  /// b joins a, in one loop; a keeps its number.
+  constexpr void fuse(int a, int b, const loop_space& space) {
+    group& x = groups[a];
+    group& y = groups[b];
+    for (int m = y.head; m >= 0; m = after(b, m)) group_of[m] = static_cast<short>(a);
+    next[x.tail] = y.head;
+    x.tail = y.tail;
+    x.space = space;
+    take_in(x, y);
     y.alive = false;
   }
 
@@ -269,17 +273,7 @@ struct group_state {
     x.tail = y.tail;
     next[x.tail] = -1;
     each_member(p, -1, [&](int m) { group_of[m] = static_cast<short>(whole); });
-    x.has_reduction = x.has_reduction || y.has_reduction;
-    x.has_template = x.has_template || y.has_template;
-    x.size = static_cast<short>(x.size + y.size);
-    x.members.insert(y.members);
-    x.buffers.insert(y.buffers);
-    x.accesses.insert(y.accesses);
-    x.ancestors.insert(y.ancestors);
-    x.descendants.insert(y.descendants);
-    x.ancestors.erase(x.members), x.descendants.erase(x.members);
-    x.min_order = x.min_order < y.min_order ? x.min_order : y.min_order;
-    x.max_order = x.max_order > y.max_order ? x.max_order : y.max_order;
+    take_in(x, y);
   }
 };
 
