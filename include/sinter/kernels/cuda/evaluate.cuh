@@ -229,6 +229,15 @@ struct run_statement<widen_to<From, To, A>> {
   }
 };
 
+/// Does this thread write item u of statement I? One thread writes what a row has one of.
+template <int I, class Frame>
+__device__ __forceinline__ bool writes_item(int u, const tile<typename Frame::tiling>& t, bool row_writer) {
+  constexpr bool per_row =
+      Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
+  if constexpr (per_row) return row_writer;
+  else return t.ok[u] && t.fixed_ok;
+}
+
 template <int Slot, class T, int A, class At, int Mask>
 struct run_statement<store<Slot, T, A, At, Mask>> {
   template <int I, class Frame, class Args>
@@ -236,12 +245,10 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
                                              bool row_writer) {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
-    constexpr bool per_row =
-        Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
     T* base = static_cast<T*>(args.pointers[Slot]);
 #pragma unroll
     for (int u = 0; u < shape::items; ++u) {
-      if (per_row ? !row_writer : !(t.ok[u] && t.fixed_ok)) continue;
+      if (!writes_item<I, Frame>(u, t, row_writer)) continue;
       T raw[shape::width];
       bool all = true;
 #pragma unroll
@@ -270,8 +277,6 @@ struct run_statement<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> {
                                              bool row_writer) {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
-    constexpr bool per_row =
-        Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
     T* base = static_cast<T*>(args.pointers[Slot]);
     const std::int64_t coef = sinter::detail::resolve(Coef, args.sizes);
     const std::int64_t bound = sinter::detail::resolve(Bound, args.sizes);
@@ -284,7 +289,7 @@ struct run_statement<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> {
     };
 #pragma unroll
     for (int u = 0; u < shape::items; ++u) {
-      if (per_row ? !row_writer : !(t.ok[u] && t.fixed_ok)) continue;
+      if (!writes_item<I, Frame>(u, t, row_writer)) continue;
       T raw[shape::width];
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
