@@ -13,6 +13,7 @@
 #include "sinter/kernels/cuda/reduction_launch.cuh"
 #include "sinter/run/call.hpp"
 #include "sinter/run/custom.hpp"
+#include "sinter/run/device_memory.cuh"
 #include "sinter/run/executor.hpp"
 #include "sinter/run/scratch.hpp"
 #include "sinter/schedule/operand_layout.hpp"
@@ -28,25 +29,6 @@ struct cuda_executor {
 };
 
 namespace detail {
-
-/// Device pointers of the current device, or an exception that names the argument.
-template <class Program>
-void check_device(const call<Program>& c) {
-  int device = 0;
-  cuda::detail::check(cudaGetDevice(&device), "cudaGetDevice", "fuse");
-  for (int i = 0; i < c.num_arguments; ++i) {
-    const bound_argument& b = c.arguments[i];
-    if (b.by_value || b.bytes == 0) continue;
-    cudaPointerAttributes attributes{};
-    cuda::detail::check(cudaPointerGetAttributes(&attributes, b.data), "cudaPointerGetAttributes", "fuse");
-    if (attributes.type == cudaMemoryTypeUnregistered)
-      throw argument_error(argument_name(i, c.num_inputs) +
-                           " is host memory; copy it to the device, or run on si::host");
-    if (attributes.type == cudaMemoryTypeDevice && attributes.device != device)
-      throw argument_error(argument_name(i, c.num_inputs) + " lies on device " + std::to_string(attributes.device) +
-                           ", the current device is " + std::to_string(device));
-  }
-}
 
 template <class Program, int Index>
 void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) {
