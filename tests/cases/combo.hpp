@@ -5,17 +5,14 @@
 #include <cstdint>
 
 #include "check.hpp"
+#include "with.hpp"
 
 namespace {
 
 namespace si = sinter;
 using checks::check_only;
 
-constexpr si::options combo = [] {
-  si::options o = si::standard;
-  o.combo_kernels = true;
-  return o;
-}();
+constexpr si::options combo = with<&si::options::combo_kernels, true>;
 
 using A = si::tensor<float, 12, 40>;
 using B = si::tensor<float, 20, 20>;

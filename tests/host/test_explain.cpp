@@ -8,6 +8,8 @@
 
 #include <sinter/sinter.hpp>
 
+#include "with.hpp"
+
 namespace si = sinter;
 namespace views = sinter::detail::views;
 
@@ -32,11 +34,7 @@ constexpr auto in_place = si::fuse<S, si::value<float>>([](auto x, auto v) {
   return std::tuple(si::assign(x, si::relu(x) * v), si::sum(x));
 });
 
-constexpr si::options combo = [] {
-  si::options o = si::standard;
-  o.combo_kernels = true;
-  return o;
-}();
+constexpr si::options combo = with<&si::options::combo_kernels, true>;
 constexpr auto parts =
     si::fuse<combo, X, W>([](auto x, auto w) { return std::tuple(si::exp(x), si::sum(w, si::axis<-1>)); });
 constexpr auto both_ways = si::fuse<si::tensor<float, 8192, 1024>>([](auto x) {

@@ -3,6 +3,8 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using si::refusal;
 using std::tuple;
@@ -151,9 +153,6 @@ static_assert(in_place.kernel_count() == 1);
 // What reads the new elements in another order can follow the write, and put its own result where it belongs.
 constexpr auto across = [](auto x) { return tuple(si::assign(x, x + 1.f), si::exp(si::transpose(x))); };
 static_assert(si::fuse<W>(across).kernel_count() == 1);
-constexpr si::options fixed_loops = [] {
-  si::options o = si::standard;
-  o.index_inversion = o.loop_ordering = false;
-  return o;
-}();
+constexpr si::options fixed_loops =
+    with<&si::options::index_inversion, false, with<&si::options::loop_ordering, false>>;
 static_assert(si::fuse<fixed_loops, W>(across).kernel_count() == 2);

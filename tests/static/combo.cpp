@@ -3,14 +3,12 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using std::tuple;
 
-constexpr si::options combo = [] {
-  si::options o = si::standard;
-  o.combo_kernels = true;
-  return o;
-}();
+constexpr si::options combo = with<&si::options::combo_kernels, true>;
 
 using M10 = si::tensor<float, 10, 10>;
 using M20 = si::tensor<float, 20, 20>;
@@ -66,11 +64,7 @@ static_assert(logs(std::make_integer_sequence<int, 9>{}).kernel(1).kind == si::k
 static_assert(logs(std::make_integer_sequence<int, 20>{}).kernel_count() == 3);
 
 // Arguments.
-constexpr si::options few = [] {
-  si::options o = combo;
-  o.max_combo_arguments = 4;
-  return o;
-}();
+constexpr si::options few = with<&si::options::max_combo_arguments, 4, combo>;
 static_assert(si::fuse<few, M10, M20, M10>(three).kernel_count() == 2, "two buffers each");
 
 // A matmul takes no part; intermediate buffers keep their lives.

@@ -3,6 +3,9 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/oracle.hpp"
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using std::tuple;
 
@@ -12,10 +15,6 @@ using N = si::tensor<float, 20, 20>;
 constexpr auto add = [](auto a, auto b) { return a + b; };
 constexpr auto twice = [](auto a) { return a * 2.f; };
 
-#define SINTER_KERNELS(ID, KERNELS, ...) \
-  constexpr auto ID = __VA_ARGS__;       \
-  static_assert(ID.kernel_count() == KERNELS, #ID ": kernels")
-
 constexpr auto add_lists = [](auto a0, auto a1, auto b0, auto b1) {
   return si::foreach(tuple(a0, a1), tuple(b0, b1), add);
 };
@@ -24,11 +23,7 @@ static_assert(FE01.kernel(0).kind == si::kernel_kind::combo && FE01.kernel(0).na
 static_assert(FE01.numel_accessed() == 3 * (100 + 400) && FE01.workspace_bytes() == 0);
 static_assert(FE01.plan().kernels[0].num_parts == 2);
 // Inductor's processor has no lists: two kernels. A plan is one for host and CUDA, whatever the target's rules are.
-constexpr si::options for_processors = [] {
-  si::options o = si::standard;
-  o.target = si::target::cpu;
-  return o;
-}();
+constexpr si::options for_processors = with<&si::options::target, si::target::cpu>;
 SINTER_KERNELS(FE11, 1, si::fuse<for_processors, M, N, M, N>(add_lists));
 static_assert(si::fuse<si::eager, M, N, M, N>(add_lists).kernel_count() == 1, "one call of the user's");
 

@@ -4,6 +4,8 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using si::options;
 using si::refusal;
@@ -13,14 +15,6 @@ using X = si::tensor<float, 32, 64>;
 using Y = si::tensor<float, 64, 32>;
 using Q = si::tensor<float, 64, 64>;
 using V = si::tensor<float, 64>;
-
-// A preset with one field changed.
-template <auto Field, auto Value, options From = si::standard>
-inline constexpr options with = [] {
-  options o = From;
-  o.*Field = Value;
-  return o;
-}();
 
 /// What can_fuse says of two nodes before anything is fused.
 template <class F>

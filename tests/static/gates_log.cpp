@@ -3,6 +3,8 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using si::log_event;
 using si::refusal;
@@ -34,11 +36,7 @@ static_assert(lines(apart, "sum_0", "amax_0", log_event::considered, apart[0].re
 static_assert(apart[0].reason != refusal::none && apart[1].round > apart[0].round - 1);
 
 // Three siblings and room for two: the best pair is fused, and that refuses the others.
-constexpr si::options two_nodes = [] {
-  si::options o = si::standard;
-  o.max_fusion_size = 2;
-  return o;
-}();
+constexpr si::options two_nodes = with<&si::options::max_fusion_size, 2>;
 constexpr auto siblings = [](auto x) { return tuple(si::sin(x), si::cos(x), si::exp(x)); };
 constexpr auto crowded = si::fuse<two_nodes, X>(siblings).fusion_log();
 static_assert(lines(crowded, "sin_0", "cos_0", log_event::fused, refusal::none) == 1);
@@ -74,10 +72,6 @@ static_assert(place_of(usual, "tanh_0", "square_0") == 0);
 static_assert(place_of(usual, "mm_0", "exp_0") == 1);
 static_assert(place_of(usual, "sin_0", "mm_1") == 2);
 static_assert(place_of(usual, "relu_0", "mm_0") == 3);
-constexpr si::options epilogues_first = [] {
-  si::options o = si::max_autotune;
-  o.epilogue_fusion_first = true;
-  return o;
-}();
+constexpr si::options epilogues_first = with<&si::options::epilogue_fusion_first, true, si::max_autotune>;
 constexpr auto turned = si::fuse<epilogues_first, X, Y, X>(busy).fusion_log();
 static_assert(place_of(turned, "mm_0", "exp_0") == 0 && place_of(turned, "tanh_0", "square_0") == 1);

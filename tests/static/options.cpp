@@ -3,6 +3,8 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using si::options;
 using std::tuple;
@@ -10,14 +12,6 @@ using std::tuple;
 using X = si::tensor<float, 32, 64>;
 using Y = si::tensor<float, 64, 32>;
 using V = si::tensor<float, 64>;
-
-// A preset with one field changed.
-template <auto Field, auto Value, options From = si::standard>
-inline constexpr options with = [] {
-  options o = From;
-  o.*Field = Value;
-  return o;
-}();
 
 static_assert(with<&options::max_fusion_size, 64> == si::standard &&
               !(with<&options::max_fusion_size, 32> == si::standard));

@@ -5,6 +5,9 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/oracle.hpp"
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using std::tuple;
 
@@ -14,11 +17,6 @@ using C = si::tensor<float, 10, 10, 10>;
 using I = si::tensor<std::int32_t, 10>;
 using I20 = si::tensor<std::int32_t, 20>;
 using V20 = si::tensor<float, 20>;
-
-#define SINTER_ROW(ID, KERNELS, ELEMENTS, ...)                  \
-  constexpr auto ID = __VA_ARGS__;                              \
-  static_assert(ID.kernel_count() == KERNELS, #ID ": kernels"); \
-  static_assert(ID.numel_accessed() == ELEMENTS, #ID ": elements moved")
 
 // ---- 1: one pass over memory
 SINTER_ROW(NB01, 1, 20, si::fuse<V>([](auto x) { return si::cos(x); }));
@@ -61,11 +59,7 @@ SINTER_ROW(NB26, 1, 400, si::fuse<M, M>([](auto a, auto b) { return si::concat<0
 SINTER_ROW(NB31, 1, 30, si::fuse<V, I>([](auto a, auto b) { return si::gather<0>(a, b); }));
 
 // A mask that loads nothing, of which the gradients need a copy: 3 sums and the mask, which nobody has to read.
-constexpr si::options eager_outputs = [] {
-  si::options o = si::standard;
-  o.delay_realize_cheap_outputs = false;
-  return o;
-}();
+constexpr si::options eager_outputs = with<&si::options::delay_realize_cheap_outputs, false>;
 using X32 = si::tensor<float, 32, 32>;
 constexpr auto NB32 = [](auto x1, auto x2, auto x3) {
   auto m = si::where(si::iota<1>(x1) <= si::iota<0>(x1), si::full_like(x1, 1.f), si::full_like(x1, 0.f));

@@ -5,17 +5,14 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/oracle.hpp"
+
 namespace si = sinter;
 using std::tuple;
 
 using V = si::tensor<float, 10>;
 using M = si::tensor<float, 10, 10>;
 using I2 = si::tensor<std::int32_t, 2>;
-
-#define SINTER_ROW(ID, KERNELS, ELEMENTS, ...)                  \
-  constexpr auto ID = __VA_ARGS__;                              \
-  static_assert(ID.kernel_count() == KERNELS, #ID ": kernels"); \
-  static_assert(ID.numel_accessed() == ELEMENTS, #ID ": elements moved")
 
 // ---- 7: writes at computed places
 SINTER_ROW(IN01, 2, 26, si::fuse<V, I2>([](auto a, auto b) { return si::index_put(si::cos(a), b, 1.f); }));

@@ -5,25 +5,17 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/oracle.hpp"
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using std::tuple;
 
 using M = si::tensor<float, 10, 10>;
 using V8 = si::tensor<float, 8>;
 
-#define SINTER_KERNELS(ID, KERNELS, ...) \
-  constexpr auto ID = __VA_ARGS__;       \
-  static_assert(ID.kernel_count() == KERNELS, #ID ": kernels")
-#define SINTER_ROW(ID, KERNELS, ELEMENTS, ...) \
-  SINTER_KERNELS(ID, KERNELS, __VA_ARGS__);    \
-  static_assert(ID.numel_accessed() == ELEMENTS, #ID ": elements moved")
-
 // ---- 3: every reused value with an op is stored
-constexpr si::options stored = [] {
-  si::options o = si::standard;
-  o.realize_ops_threshold = 0;
-  return o;
-}();
+constexpr si::options stored = with<&si::options::realize_ops_threshold, 0>;
 SINTER_ROW(SF01, 3, 700, si::fuse<stored, M>([](auto a) {
              auto c = si::cos(a);
              return si::matmul(c, c) + si::cos(c);
