@@ -1,252 +1,193 @@
-// What the device benchmarks share: a case is a fused function with its tensors. Before it is timed, its result on the
-// first rows is compared with the host's. Timed is one CUDA graph of launches over sets of inputs that rotate, so that
-// none is still in the L2 when its turn comes again; reported is the speed as a percentage of a copy in the same run.
+// A device benchmark of sinter: a case is a fused function with its tensors. Before it is timed, its results at full
+// size are compared with the host's: on the first and last rows, or whole where rows meet. Timing is device.cuh's.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <benchmark/benchmark.h>
 #include <sinter/sinter.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-#include <tuple>
-#include <vector>
+#include <cstddef>
+
+#include "device.cuh"
 
 namespace bench {
 
 namespace si = sinter;
-
-inline void check(cudaError_t code, const char* what) {
-  if (code == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(code));
-  std::exit(1);
-}
-
-inline cudaStream_t stream() {
-  static const cudaStream_t s = [] {
-    cudaStream_t created = nullptr;
-    check(cudaStreamCreateWithFlags(&created, cudaStreamNonBlocking), "cudaStreamCreate");
-    return created;
-  }();
-  return s;
-}
-
-/// Device memory.
-template <class T>
-class buffer {
- public:
-  explicit buffer(std::int64_t size) : size_(size) {
-    check(cudaMalloc(&data_, static_cast<std::size_t>(std::max<std::int64_t>(size, 1)) * sizeof(T)), "cudaMalloc");
-  }
-  buffer(buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
-  ~buffer() { (void)cudaFree(data_); }
-  T* data() const { return data_; }
-  void upload(const std::vector<T>& values) const {
-    check(cudaMemcpy(data_, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
-  }
-  std::vector<T> download(std::int64_t size) const {
-    std::vector<T> values(static_cast<std::size_t>(size));
-    check(cudaMemcpy(values.data(), data_, values.size() * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    return values;
-  }
-
- private:
-  T* data_ = nullptr;
-  std::int64_t size_;
-};
 
 template <class T>
 double to_double(T x) {
   return static_cast<double>(si::widen(x));
 }
 
-/// Values of about unit size, other ones at each call, the same in every run; integers below `limit`.
-template <class T>
-std::vector<T> values(std::int64_t size, std::int64_t limit) {
-  static std::uint64_t state = 1;
-  std::vector<T> v(static_cast<std::size_t>(size));
-  for (auto& x : v) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    const auto bits = static_cast<std::int64_t>(state >> 40);
-    if constexpr (std::is_integral_v<T>) x = static_cast<T>(bits % limit);
-    else x = si::narrow<T>(static_cast<si::compute_t<T>>(static_cast<double>(bits) / (1 << 23) - 1.0));
-  }
-  return v;
-}
-
-/// Microseconds of one of `count` launches in a CUDA graph: the median of seven replays, after two to warm up.
-template <class Launch>
-double microseconds(int count, Launch launch) {
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t ready = nullptr;
-  check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
-  for (int i = 0; i < count; ++i) launch(i);
-  check(cudaStreamEndCapture(stream(), &graph), "cudaStreamEndCapture");
-  check(cudaGraphInstantiate(&ready, graph, 0), "cudaGraphInstantiate");
-  cudaEvent_t from = nullptr, to = nullptr;
-  check(cudaEventCreate(&from), "cudaEventCreate");
-  check(cudaEventCreate(&to), "cudaEventCreate");
-  std::vector<float> times;
-  for (int i = 0; i < 9; ++i) {
-    float milliseconds = 0;
-    check(cudaEventRecord(from, stream()), "cudaEventRecord");
-    check(cudaGraphLaunch(ready, stream()), "cudaGraphLaunch");
-    check(cudaEventRecord(to, stream()), "cudaEventRecord");
-    check(cudaEventSynchronize(to), "cudaEventSynchronize");
-    check(cudaEventElapsedTime(&milliseconds, from, to), "cudaEventElapsedTime");
-    if (i >= 2) times.push_back(milliseconds);
-  }
-  (void)cudaEventDestroy(from), (void)cudaEventDestroy(to);
-  (void)cudaGraphExecDestroy(ready), (void)cudaGraphDestroy(graph);
-  std::nth_element(times.begin(), times.begin() + 3, times.end());
-  return 1000.0 * static_cast<double>(times[3]) / count;
-}
-
-/// Bytes per microsecond, read and written, of the runtime's own copy of 256 MB: the memory's speed in this run.
-inline double copy_speed() {
-  static const double speed = [] {
-    constexpr std::int64_t bytes = std::int64_t(1) << 28;
-    const buffer<char> a(bytes), b(bytes);
-    return 2.0 * bytes / microseconds(4, [&](int) {
-             check(cudaMemcpyAsync(b.data(), a.data(), bytes, cudaMemcpyDeviceToDevice, stream()), "cudaMemcpyAsync");
-           });
-  }();
-  return speed;
-}
-
-template <class Tensor>
-Tensor make(typename Tensor::element* data, std::int64_t rows) {
-  if constexpr (Tensor::num_dynamic == 1) return Tensor(data, rows);
-  else return Tensor(data);
-}
-template <class Tensor>
-std::int64_t numel(std::int64_t rows) {
-  return make<Tensor>(nullptr, rows).numel();
-}
+/// The run-time extent of rows that is not the number of rows.
+inline constexpr auto width = si::dim<"width">;
 
 template <class... T>
 struct in {};
 template <class... T>
 struct out {};
 
+inline constexpr std::int64_t whole = -1;
+
 /// What a case may say besides its tensors.
 struct settings {
-  std::int64_t rows = 1;        ///< the run-time extent
-  std::int64_t check_rows = 0;  ///< rows on which results are compared; 0: 64 or all
-  std::int64_t limit = 1000;    ///< integer inputs lie below
-  double bytes = 0;             ///< bytes that have to move; 0: what the plan says
+  std::int64_t rows = 1;          ///< the run-time extent; of a tensor with two, the first
+  std::int64_t check_rows = 128;  ///< so many, half of them first and half last, are compared; or `whole`
+  std::int64_t limit = 1000;      ///< integer inputs lie below
+  double bytes = 0;               ///< bytes that have to move; 0: what the plan says
+  std::int64_t width = 1;         ///< the extent `width`
+  float low = -1;                 ///< floating-point inputs lie in [low, 1)
+  std::int64_t offset = 0;        ///< elements by which all data miss their alignment
 };
+
+template <class Tensor>
+inline constexpr bool has_width =
+    Tensor::num_dynamic == 2 || std::is_same_v<Tensor, si::tensor<typename Tensor::element, width>>;
+template <class Tensor>
+inline constexpr bool has_rows = Tensor::num_dynamic > (has_width<Tensor> ? 1 : 0);
+
+template <class Tensor>
+Tensor make(typename Tensor::element* data, std::int64_t rows, std::int64_t columns = 1) {
+  if constexpr (has_rows<Tensor> && has_width<Tensor>) return Tensor(data, rows, columns);
+  else if constexpr (has_rows<Tensor>) return Tensor(data, rows);
+  else if constexpr (has_width<Tensor>) return Tensor(data, columns);
+  else return Tensor(data);
+}
+/// Elements from one row to the next, or of a tensor without rows.
+template <class Tensor>
+std::int64_t row_size(const settings& s) {
+  const Tensor one = make<Tensor>(nullptr, 1, s.width);
+  if constexpr (has_rows<Tensor>) return one.stride(0);
+  else return one.numel();
+}
+template <class Tensor>
+std::int64_t num_elements(const settings& s, std::int64_t rows) {
+  return row_size<Tensor>(s) * (has_rows<Tensor> ? rows : 1);
+}
 
 template <class T>
 double tolerance() {
   return std::is_same_v<T, double> ? 1e-10 : std::is_same_v<T, float> ? 2e-5 : std::is_same_v<T, si::f16> ? 4e-3 : 2e-2;
 }
 
-template <class Fused, class... I, class... O>
-bool results_agree(const Fused& f, in<I...>, out<O...>, const settings& s, std::string& complaint) {
-  const std::int64_t rows = s.check_rows > 0 ? s.check_rows : std::min<std::int64_t>(s.rows, 64);
-  const std::tuple inputs{values<typename I::element>(numel<I>(rows), s.limit)...};
-  std::tuple outputs{std::vector<typename O::element>(static_cast<std::size_t>(numel<O>(rows)))...};
-  std::tuple device_inputs{buffer<typename I::element>(numel<I>(rows))...};
-  std::tuple device_outputs{buffer<typename O::element>(numel<O>(rows))...};
-  return [&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
-    std::tuple host_inputs = inputs;  // an assignment writes into them
-    (std::get<K>(device_inputs).upload(std::get<K>(inputs)), ...);
-    f(si::host, make<I>(std::get<K>(host_inputs).data(), rows)..., make<O>(std::get<L>(outputs).data(), rows)...);
-    f(stream(), make<I>(std::get<K>(device_inputs).data(), rows)...,
-      make<O>(std::get<L>(device_outputs).data(), rows)...);
-    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
-    bool good = true;
-    const auto compare = [&]<class T>(const std::vector<T>& expected, const std::vector<T>& found) {
-      double largest = 0, worst = 0;
-      for (const T& x : expected) largest = std::max(largest, std::fabs(to_double(x)));
-      for (std::size_t i = 0; i < expected.size(); ++i)
-        worst = std::max(worst, std::fabs(to_double(expected[i]) - to_double(found[i])));
-      if (worst <= tolerance<T>() * largest) return;
-      good = false;
-      complaint =
-          "the device's result differs from the host's by " + std::to_string(worst) + " of " + std::to_string(largest);
-    };
-    (compare(std::get<L>(outputs), std::get<L>(device_outputs).download(numel<O>(rows))), ...);
-    (compare(std::get<K>(host_inputs), std::get<K>(device_inputs).download(numel<I>(rows))), ...);
-    return good;
+using bytes = std::vector<std::byte>;  // of any type: std::tuple is too deep a template for the tensors of long lists
+
+/// What is wrong with what was found, in a sentence; empty if nothing is.
+template <class T>
+std::string difference(const bytes& expected_bytes, const bytes& found_bytes) {
+  const std::size_t size = expected_bytes.size() / sizeof(T);
+  const T *expected = reinterpret_cast<const T*>(expected_bytes.data()),
+          *found = reinterpret_cast<const T*>(found_bytes.data());
+  double largest = 0;
+  for (std::size_t i = 0; i < size; ++i) largest = std::max(largest, std::fabs(to_double(expected[i])));
+  for (std::size_t i = 0; i < size; ++i) {
+    const double e = to_double(expected[i]), f = to_double(found[i]);
+    if (!(std::fabs(e - f) <= tolerance<T>() * largest))  // a NaN is no result either
+      return "element " + std::to_string(i) + " of " + std::to_string(size) + " compared is " + std::to_string(f) +
+             " on the device and " + std::to_string(e) + " on the host. ";
   }
-  (std::index_sequence_for<I...>{}, std::index_sequence_for<O...>{});
+  return {};
+}
+
+/// The tensors of one call, in device memory.
+template <class In, class Out>
+class arguments;
+template <class... I, class... O>
+class arguments<in<I...>, out<O...>> {
+ public:
+  explicit arguments(const settings& s) : settings_(s) {
+    (inputs_.emplace_back(num_bytes<I>(s.rows) + displacement<I>()), ...);
+    (outputs_.emplace_back(num_bytes<O>(s.rows) + displacement<O>()), ...);
+    each([&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
+      (fill(start<I>(inputs_[K]), num_elements<I>(s, s.rows), {s.low, s.limit}), ...);
+      (poison(start<O>(outputs_[L]), num_elements<O>(s, s.rows)), ...);
+    });
+  }
+
+  template <class Fused>
+  void call(const Fused& f) const {
+    each([&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
+      f(stream(), make<I>(start<I>(inputs_[K]), settings_.rows, settings_.width)...,
+        make<O>(start<O>(outputs_[L]), settings_.rows, settings_.width)...);
+    });
+  }
+
+  /// Calls f on the device, and on the host for the rows that are compared. What is wrong, in sentences.
+  template <class Fused>
+  std::string complaint(const Fused& f) const {
+    const std::int64_t all = settings_.rows, most = settings_.check_rows, columns = settings_.width;
+    const std::int64_t rows = most == whole ? all : std::min(most, all);
+    std::string said;
+    each([&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
+      std::vector<bytes> inputs{sample<I>(inputs_[K], rows)...};
+      std::vector<bytes> outputs{bytes(num_bytes<O>(rows))...};
+      f(si::host, make<I>(reinterpret_cast<typename I::element*>(inputs[K].data()), rows, columns)...,
+        make<O>(reinterpret_cast<typename O::element*>(outputs[L].data()), rows, columns)...);
+      call(f);
+      ((said += difference<typename O::element>(outputs[L], sample<O>(outputs_[L], rows))), ...);
+      ((said += difference<typename I::element>(inputs[K], sample<I>(inputs_[K], rows))), ...);  // what is assigned to
+    });
+    return said;
+  }
+
+ private:
+  template <class Function>
+  static void each(Function function) {
+    function(std::index_sequence_for<I...>{}, std::index_sequence_for<O...>{});
+  }
+  template <class Tensor>
+  std::size_t num_bytes(std::int64_t rows) const {
+    return static_cast<std::size_t>(num_elements<Tensor>(settings_, rows)) * sizeof(typename Tensor::element);
+  }
+  template <class Tensor>
+  std::size_t displacement() const {
+    return static_cast<std::size_t>(settings_.offset) * sizeof(typename Tensor::element);
+  }
+  template <class Tensor>
+  typename Tensor::element* start(const buffer<std::byte>& b) const {
+    return reinterpret_cast<typename Tensor::element*>(b.data() + displacement<Tensor>());
+  }
+  /// The first and last rows of a tensor, `rows` in all; whole if it has none.
+  template <class Tensor>
+  bytes sample(const buffer<std::byte>& from, std::int64_t rows) const {
+    const std::size_t all = num_bytes<Tensor>(rows), first = has_rows<Tensor> ? num_bytes<Tensor>((rows + 1) / 2) : all;
+    bytes values;
+    download(from.data() + displacement<Tensor>(), first, values);
+    download(from.data() + from.size() - (all - first), all - first, values);
+    return values;
+  }
+
+  settings settings_;
+  std::vector<buffer<std::byte>> inputs_, outputs_;
+};
+
+template <class Fused, class... I, class... O>
+double bytes_of(const Fused& f, in<I...>, out<O...>, const settings& s) {
+  constexpr bool rows = (has_rows<I> || ...), columns = (has_width<I> || ...);
+  if (s.bytes > 0) return s.bytes;
+  const auto total = [&](auto... extents) {
+    return static_cast<double>(f.bytes_read(extents...) + f.bytes_written(extents...));
+  };
+  if constexpr (rows && columns) return total(s.rows, s.width);
+  else if constexpr (rows) return total(s.rows);
+  else if constexpr (columns) return total(s.width);
+  else return total();
 }
 
 /// One benchmark: `f` on inputs I and outputs O.
 template <class Fused, class... I, class... O>
-void add(const char* name, const Fused& f, in<I...> inputs, out<O...> outputs, const settings& s) {
-  ::benchmark::RegisterBenchmark(
-      name,
-      [=](::benchmark::State& state) {
-        std::string complaint;
-        if (!results_agree(f, inputs, outputs, s, complaint)) return state.SkipWithError(complaint.c_str());
-        constexpr int num_dynamic = (0 + ... + I::num_dynamic) > 0;
-        double plan_bytes = 0;
-        if constexpr (num_dynamic > 0) plan_bytes = static_cast<double>(f.bytes_read(s.rows) + f.bytes_written(s.rows));
-        else plan_bytes = static_cast<double>(f.bytes_read() + f.bytes_written());
-        const double bytes = s.bytes > 0 ? s.bytes : plan_bytes;
-        // Three times the L2 between two uses of the same memory.
-        const int sets = static_cast<int>(std::clamp(180e6 / bytes + 1, 1.0, 64.0));
-        using set = std::tuple<std::tuple<buffer<typename I::element>...>, std::tuple<buffer<typename O::element>...>>;
-        std::vector<set> memory;
-        for (int i = 0; i < sets; ++i) {
-          memory.emplace_back(std::tuple{buffer<typename I::element>(numel<I>(s.rows))...},
-                              std::tuple{buffer<typename O::element>(numel<O>(s.rows))...});
-          std::apply(
-              [&](const auto&... b) {
-                const auto fill = [&]<class T>(const buffer<T>& to, std::int64_t size) {
-                  if (i == 0) to.upload(values<T>(size, s.limit));
-                };
-                (fill(b, numel<I>(s.rows)), ...);
-              },
-              std::get<0>(memory.back()));
-          if (i > 0)  // the same values in every set
-            [&]<std::size_t... K>(std::index_sequence<K...>) {
-              (check(cudaMemcpy(std::get<K>(std::get<0>(memory.back())).data(),
-                                std::get<K>(std::get<0>(memory[0])).data(),
-                                static_cast<std::size_t>(numel<I>(s.rows)) * sizeof(typename I::element),
-                                cudaMemcpyDeviceToDevice),
-                     "cudaMemcpy"),
-               ...);
-            }
-          (std::index_sequence_for<I...>{});
-        }
-        const auto launch = [&](int i) {
-          const set& m = memory[static_cast<std::size_t>(i % sets)];
-          [&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
-            f(stream(), make<I>(std::get<K>(std::get<0>(m)).data(), s.rows)...,
-              make<O>(std::get<L>(std::get<1>(m)).data(), s.rows)...);
-          }
-          (std::index_sequence_for<I...>{}, std::index_sequence_for<O...>{});
-        };
-        const double speed = copy_speed();
-        double time = 0;
-        for (auto _ : state) {
-          time = microseconds(std::max(sets, 8), launch);
-          state.SetIterationTime(time * 1e-6);
-        }
-        // Host time of a call: a batch that the stream can queue, without waiting for the device.
-        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
-        constexpr int calls = 100;
-        const auto start = std::chrono::steady_clock::now();
-        for (int i = 0; i < calls; ++i) launch(i);
-        const std::chrono::duration<double, std::micro> host = std::chrono::steady_clock::now() - start;
-        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
-        state.counters["copy_%"] = 100 * bytes / time / speed;
-        state.counters["TB/s"] = bytes / time * 1e-6;
-        state.counters["MB"] = bytes * 1e-6;
-        state.counters["kernels"] = f.kernel_count();
-        state.counters["host_us"] = host.count() / calls;
-      })
-      ->UseManualTime()
-      ->Unit(::benchmark::kMicrosecond)
-      ->Iterations(3);
+void add(const std::string& name, const Fused& f, in<I...> inputs, out<O...> outputs, const settings& s) {
+  add_timed(name, [=](::benchmark::State& state) {
+    const double bytes = bytes_of(f, inputs, outputs, s);
+    std::vector<arguments<in<I...>, out<O...>>> sets;
+    sets.emplace_back(s);
+    const std::string complaint = sets[0].complaint(f);
+    if (!complaint.empty()) return state.SkipWithError(complaint.c_str());
+    for (int i = num_sets(bytes); i > 1; --i) sets.emplace_back(s);
+    measure(state, "sinter", bytes, static_cast<int>(sets.size()),
+            [&](int i) { sets[static_cast<std::size_t>(i)].call(f); });
+    state.counters["kernels"] = f.kernel_count();
+  });
 }
 
 }  // namespace bench

@@ -11,6 +11,7 @@ using Vector = si::tensor<T, si::dyn>;
 template <class T, long Width>
 using Rows = si::tensor<T, si::dyn, Width>;
 
+constexpr auto copy = [](auto x) { return x; };
 constexpr auto chain = [](auto x) { return si::relu(si::tanh(x * 1.5f + 0.5f) - si::sigmoid(x)) * x; };
 constexpr auto bias_gelu = [](auto x, auto bias) { return si::gelu(x + bias); };
 constexpr auto swiglu = [](auto gate, auto up) { return si::silu(gate) * up; };
@@ -32,29 +33,28 @@ constexpr auto adam = [](auto p, auto g, auto m, auto v) {
 int main(int argc, char** argv) {
   using F = Vector<float>;
   using B = Vector<si::bf16>;
-  add("chain_f32_64M", si::fuse<F>(chain), in<F>{}, out<F>{}, {64 << 20, 100003});
-  add("chain_bf16_128M", si::fuse<B>(chain), in<B>{}, out<B>{}, {128 << 20, 100003});
-  add("small_chain_f32_4096", si::fuse<F>(chain), in<F>{}, out<F>{}, {4096, 4096});
+  add("copy_f32_256M", si::fuse<F>(copy), in<F>{}, out<F>{}, {.rows = 64 << 20});
+  add("chain_f32_64M", si::fuse<F>(chain), in<F>{}, out<F>{}, {.rows = 64 << 20});
+  add("chain_bf16_128M", si::fuse<B>(chain), in<B>{}, out<B>{}, {.rows = 128 << 20});
+  add("small_chain_f32_4096", si::fuse<F>(chain), in<F>{}, out<F>{}, {.rows = 4096});
   {
     using X = Rows<si::bf16, 8192>;
     using W = si::tensor<si::bf16, 8192>;
-    add("bias_gelu_bf16_16384x8192", si::fuse<X, W>(bias_gelu), in<X, W>{}, out<X>{}, {16384});
+    add("bias_gelu_bf16_16384x8192", si::fuse<X, W>(bias_gelu), in<X, W>{}, out<X>{}, {.rows = 16384});
   }
   {
     using X = Rows<si::bf16, 11008>;
-    add("swiglu_bf16_16384x11008", si::fuse<X, X>(swiglu), in<X, X>{}, out<X>{}, {16384});
+    add("swiglu_bf16_16384x11008", si::fuse<X, X>(swiglu), in<X, X>{}, out<X>{}, {.rows = 16384});
   }
   {
     using X = si::tensor<float, 8192, 8192>;
-    add("transpose_add_f32_8192", si::fuse<X, X>(transpose_add), in<X, X>{}, out<X>{}, {1});
+    add("transpose_add_f32_8192", si::fuse<X, X>(transpose_add), in<X, X>{}, out<X>{}, {});
   }
   {
     using X = si::tensor<si::bf16, si::dyn, 4096, 32, 128>;
     using C = si::tensor<si::bf16, 4096, 1, 128>;
-    add("rope_bf16_4x4096x32x128", si::fuse<X, C, C>(rope), in<X, C, C>{}, out<X>{}, {4, 1});
+    add("rope_bf16_4x4096x32x128", si::fuse<X, C, C>(rope), in<X, C, C>{}, out<X>{}, {.rows = 4, .check_rows = 2});
   }
-  add("adam_f32_32M", si::fuse<F, F, F, F>(adam), in<F, F, F, F>{}, out<>{}, {32 << 20, 100003});
-  ::benchmark::Initialize(&argc, argv);
-  ::benchmark::RunSpecifiedBenchmarks();
-  return 0;
+  add("adam_f32_32M", si::fuse<F, F, F, F>(adam), in<F, F, F, F>{}, out<>{}, {.rows = 32 << 20, .low = 0});
+  return bench::run(argc, argv);
 }

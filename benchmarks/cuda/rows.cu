@@ -28,9 +28,9 @@ template <class T, long Width>
 void norms(const std::string& shape, std::int64_t rows) {
   using X = Rows<T, Width>;
   using W = Row<T, Width>;
-  add(("softmax_" + shape).c_str(), si::fuse<X>(softmax), in<X>{}, out<X>{}, {rows});
-  add(("layernorm_" + shape).c_str(), si::fuse<X, W, W>(layer_norm), in<X, W, W>{}, out<X>{}, {rows});
-  add(("rmsnorm_" + shape).c_str(), si::fuse<X, W>(rms_norm), in<X, W>{}, out<X>{}, {rows});
+  add("softmax_" + shape, si::fuse<X>(softmax), in<X>{}, out<X>{}, {.rows = rows});
+  add("layernorm_" + shape, si::fuse<X, W, W>(layer_norm), in<X, W, W>{}, out<X>{}, {.rows = rows});
+  add("rmsnorm_" + shape, si::fuse<X, W>(rms_norm), in<X, W>{}, out<X>{}, {.rows = rows});
 }
 
 }  // namespace
@@ -43,12 +43,12 @@ int main(int argc, char** argv) {
   {
     using X = Rows<si::bf16, 4096>;
     using W = Row<si::bf16, 4096>;
-    add("add_rmsnorm_bf16_16384x4096", si::fuse<X, X, W>(add_rms_norm), in<X, X, W>{}, out<X, X>{}, {16384});
+    add("add_rmsnorm_bf16_16384x4096", si::fuse<X, X, W>(add_rms_norm), in<X, X, W>{}, out<X, X>{}, {.rows = 16384});
   }
   {
     using X = Rows<float, 4096>;
     using W = Row<float, 4096>;
-    add("layernorm_gelu_f32_16384x4096", si::fuse<X, W, W>(layer_norm_gelu), in<X, W, W>{}, out<X>{}, {16384});
+    add("layernorm_gelu_f32_16384x4096", si::fuse<X, W, W>(layer_norm_gelu), in<X, W, W>{}, out<X>{}, {.rows = 16384});
   }
   {
     using X = Rows<si::bf16, 32000>;
@@ -56,14 +56,12 @@ int main(int argc, char** argv) {
     using Loss = si::tensor<si::bf16>;
     add("cross_entropy_bf16_8192x32000",
         si::fuse<Rows<si::bf16, 32000>, si::tensor<std::int64_t, si::dyn>>(cross_entropy), in<X, Y>{}, out<Loss>{},
-        {8192, 0, 32000});
+        {.rows = 8192, .check_rows = whole, .limit = 32000});
   }
   {
     using X = Rows<float, 8192>;
     using V = si::tensor<float, si::dyn>;
-    add("var_mean_f32_16384x8192", si::fuse<X>(var_mean), in<X>{}, out<V, V>{}, {16384});
+    add("var_mean_f32_16384x8192", si::fuse<X>(var_mean), in<X>{}, out<V, V>{}, {.rows = 16384});
   }
-  ::benchmark::Initialize(&argc, argv);
-  ::benchmark::RunSpecifiedBenchmarks();
-  return 0;
+  return bench::run(argc, argv);
 }
