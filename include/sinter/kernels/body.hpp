@@ -52,6 +52,10 @@ struct scalar {};
 template <class T, long Bits>
 struct constant {};
 
+/// The extent of r, as T.
+template <class T>
+struct row_length {};
+
 /// The value of an index expression, as std::int64_t.
 template <class At>
 struct index_value {};
@@ -239,6 +243,11 @@ struct statement_facts<scalar<Slot, T>> {
 };
 template <class T, long Bits>
 struct statement_facts<constant<T, Bits>> {
+  static constexpr statement_info info{};
+  using value_type = compute_t<T>;
+};
+template <class T>
+struct statement_facts<row_length<T>> {
   static constexpr statement_info info{};
   using value_type = compute_t<T>;
 };

@@ -176,6 +176,14 @@ struct access_facts<body<S...>> {
     return t;
   }
 
+  /// Does the body leave the memory of this slot alone?
+  static constexpr bool only_reads(int slot) {
+    const touch all[] = {touch_of<S>::at(loop_var::x, 1)..., touch{}};
+    for (int s = 0; s < size; ++s)
+      if (all[s].slot == slot && body_facts<body<S...>>::facts.info[s].kind == statement_kind::store) return false;
+    return true;
+  }
+
   /// Elements per access along v: the smallest element type moves at most 16 bytes at once, the largest at most 32, and
   /// among such widths the one that moves most. `extent` of v is -1 when it is known at launch only.
   static constexpr int vector_width(loop_var v, long extent) {

@@ -38,25 +38,70 @@ struct phase_facts<body<S...>> {
     return phases;
   }
 
-  /// 32-bit words per element of a row that are alive between two phases, at worst. 0: nothing is gained by holding it.
-  static constexpr int kept_words = [] {
+  static constexpr int stored_bytes(int s) {
+    constexpr int bytes[] = {touch_of<S>::at(loop_var::r, 1).bytes..., 0};
+    return bytes[s];
+  }
+  /// The last loop over r that needs element statement s.
+  static constexpr int last(int s) {
+    int p = phases - 1;
+    while (p > 0 && !facts::needed(p, s)) --p;
+    return p;
+  }
+  /// A row of 16-bit values is held as it is, in half the registers, and what few steps make of it is computed again in
+  /// every phase.
+  static constexpr bool recomputes = [] {
+    int again = 0;
+    for (int s = 0; s < size; ++s) {
+      const auto& info = facts::facts.info[s];
+      if (info.kind == statement_kind::source && info.reads_x && is_element(s) && stored_bytes(s) > 2) return false;
+      if (info.kind == statement_kind::compute && is_element(s))
+        for (int p = first(s) + 1; p < phases; ++p) again += facts::needed(p, s);
+    }
+    return again <= 8;
+  }();
+  /// A load whose values wait as they lie in memory.
+  static constexpr bool packs(int s) {
+    const auto& info = facts::facts.info[s];
+    return recomputes && info.kind == statement_kind::source && is_element(s) && info.operands[0] < 0 &&
+           stored_bytes(s) == 2 && last(s) > first(s);
+  }
+  static constexpr bool is_recomputed(int s) {
+    return recomputes && is_element(s) && facts::facts.info[s].kind == statement_kind::compute;
+  }
+
+  /// Bytes of registers per element of a row that are alive between two phases, at worst. 0: nothing is gained by
+  /// holding it.
+  static constexpr int kept_bytes = [] {
     constexpr int words[] = {value_words<typename statement_facts<S>::value_type>..., 0};
     int most = 0;
     for (int p = 0; p + 1 < phases; ++p) {
       int alive = 0;
       for (int s = 0; s < size; ++s) {
-        if (!is_element(s) || first(s) > p) continue;
+        if (!is_element(s) || first(s) > p || is_recomputed(s)) continue;
+        if (packs(s)) {
+          alive += last(s) > p ? 2 : 0;
+          continue;
+        }
         bool later = false;
         for (int user = s + 1; user < size; ++user) {
           const int when = is_reduce(user) ? facts::phase(user) : is_element(user) ? first(user) : -1;
           for (int operand : facts::facts.info[user].operands)
             later = later || (operand == s && when > p && when < phases);
         }
-        if (later) alive += words[s];
+        if (later) alive += 4 * words[s];
       }
       if (alive > most) most = alive;
     }
     return most;
+  }();
+
+  /// Bytes per element that are read when the row is already held: of weights.
+  static constexpr int late_bytes = [] {
+    int bytes = 0;
+    for (int s = 0; s < size; ++s)
+      if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && first(s) > 0) bytes += stored_bytes(s);
+    return bytes;
   }();
 
   /// Wide loads, and loads of single elements, per Width neighbours along v.
@@ -76,7 +121,7 @@ struct phase_facts<body<S...>> {
 
 struct row_shape {
   bool persistent = false;  // the row's values stay in registers from phase to phase
-  int threads = 0;          // per row: a power of two up to 32, or a multiple of 32
+  int threads = 0;          // per row and block: a power of two up to 32, or a multiple of 32
   int rows = 1;             // per block
   int items = 1;            // groups of `width` neighbours per thread and tile
   constexpr int block() const { return threads * rows; }
@@ -91,9 +136,25 @@ constexpr int threads_for(std::int64_t groups) {
 
 /// Threads of a block when rows are short: enough warps to fill an SM, few enough to end together.
 inline constexpr int row_block = 128;
-/// Values of 4 bytes that one thread holds of a row: with 16 the compiler has room to spare, 32 still fit beside one
-/// kept value per element, and 1024 threads have 64 registers each.
-inline constexpr int few_lanes = 16, many_lanes = 32;
+/// Values of a row that one thread holds: with few the compiler has room to spare; most fill half of the 64 registers
+/// that a thread of 1024 has, of which weights want their part. kept, late: bytes per value, of phase_facts.
+inline constexpr int few_lanes = 16;
+struct held_lanes {
+  int few, some, most;
+};
+constexpr held_lanes lanes_of_row(int kept, int late) {
+  int most = late > 0 ? 32 : 64;
+  while (most > 4 && most * (kept < 2 ? 2 : kept) > 128) most /= 2;
+  return {most < few_lanes ? most : few_lanes, most < 32 ? most : 32, most};
+}
+template <class Body>
+inline constexpr held_lanes lanes_of_body = lanes_of_row(phase_facts<Body>::kept_bytes, phase_facts<Body>::late_bytes);
+/// Blocks that a multiprocessor shall run at once of threads that hold so much.
+constexpr int least_blocks(int block, int lanes, int kept, int late) {
+  const int registers = static_cast<int>(sinter::detail::round_up(24 + lanes * kept / 4 + lanes * late / 8, 8));
+  const int blocks = 65536 / registers / block;
+  return block < 512 || blocks < 1 ? 1 : blocks;
+}
 
 /// Threads of a block that walks a row. One phase: more blocks hide the latency better. Several: the rows that are
 /// being walked have to stay in the L2 until their last phase, so as few as fill an SM.
@@ -103,18 +164,21 @@ constexpr row_shape row_of(std::int64_t groups, int items) {
   const int threads = threads_for((groups + items - 1) / items);
   return {true, threads, threads < row_block ? row_block / threads : 1, items};
 }
+constexpr int items_of(int lanes, int width) { return lanes > width ? lanes / width : 1; }
+/// Items that lie within every row of so many groups.
+constexpr int full_items(std::int64_t groups, int threads, int items) {
+  return groups / threads < items ? static_cast<int>(groups / threads) : items;
+}
 
-/// The shape for a row of rnumel elements, read `width` at a time; kept: phase_facts::kept_words.
-constexpr row_shape choose_row(std::int64_t rnumel, int width, int kept, bool can_split) {
-  const int lanes = kept <= 2 ? few_lanes : few_lanes / 2;
-  const int few = width == 1 ? 4 : lanes > width ? lanes / width : 1;
-  const int many = kept <= 1 ? many_lanes / width : few;
+/// The shape for a row of rnumel elements, read `width` at a time; kept, late: of phase_facts.
+constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes, bool can_split) {
+  const int few = items_of(lanes.few, width), some = items_of(lanes.some, width), most = items_of(lanes.most, width);
   const std::int64_t groups = (rnumel + width - 1) / width;
   const bool splits = can_split && num_splits(orientation::row, 1, rnumel) > 1;  // then the kernel that can is needed
   if (groups > 0 && !splits && rnumel < narrow_limit) {
     struct {
       int items, threads;
-    } const candidates[] = {{few, 32}, {many, 32}, {few, 512}, {many, 512}, {few, 1024}, {many, 1024}};
+    } const candidates[] = {{few, 32}, {some, 32}, {few, 512}, {some, 512}, {most, 512}, {most, 1024}};
     for (const auto& c : candidates) {
       if ((groups + c.items - 1) / c.items > c.threads) continue;
       row_shape shape = row_of(groups, c.items);
@@ -122,16 +186,7 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, int kept, bool ca
       return shape;
     }
   }
-  return {false, looped_block(can_split), 1, can_split ? (few < 4 && width == 1 ? 4 : few) : 4};
-}
-
-/// The persistent kernel for rows of run-time length: this many elements at most.
-constexpr int dynamic_items(int width, int kept) {
-  const int lanes = kept <= 2 ? few_lanes : few_lanes / 2;
-  return width < lanes ? lanes / width : 1;
-}
-constexpr std::int64_t dynamic_limit(int width, int kept) {
-  return std::int64_t(1024) * width * dynamic_items(width, kept);
+  return {false, looped_block(can_split), 1, can_split ? few : 4};
 }
 
 /// Threads along a row of the looped kernel, by the run-time length.

@@ -1,5 +1,5 @@
-// Partial states of reductions, combined across the lanes of a warp, the warps of a row, the threads of a column.
-// States are plain structs: lanes exchange them word by word.
+// Reductions as the kernels see them: the states that a thread accumulates, and where those of a block lie in shared
+// memory. Who combines them is the kernels' matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -7,60 +7,9 @@
 
 #include "sinter/kernels/cuda/choose.hpp"
 #include "sinter/kernels/cuda/evaluate.cuh"
+#include "sinter/kernels/cuda/exchange.cuh"
 
 namespace sinter::cuda::detail {
-
-inline constexpr unsigned all_lanes = 0xffffffffu;
-
-template <class T>
-struct words_of {
-  static constexpr int count = (static_cast<int>(sizeof(T)) + 3) / 4;
-  unsigned w[count];
-  __device__ __forceinline__ explicit words_of(const T& value) {
-    w[count - 1] = 0;
-    memcpy(w, &value, sizeof(T));
-  }
-  __device__ __forceinline__ T value() const {
-    T v;
-    memcpy(&v, w, sizeof(T));
-    return v;
-  }
-};
-
-template <class T>
-__device__ __forceinline__ T from_lane_xor(const T& value, int offset) {
-  words_of<T> words(value);
-#pragma unroll
-  for (unsigned& w : words.w) w = __shfl_xor_sync(all_lanes, w, offset);
-  return words.value();
-}
-
-/// The value of lane 0 of each group of `lanes`.
-template <class T>
-__device__ __forceinline__ T from_first_lane(const T& value, int lanes) {
-  words_of<T> words(value);
-#pragma unroll
-  for (unsigned& w : words.w) w = __shfl_sync(all_lanes, w, 0, lanes);
-  return words.value();
-}
-
-/// Reads what another block wrote: past the L1 cache, which nobody invalidates.
-template <class T>
-__device__ __forceinline__ T read_shared_by_blocks(const T* p) {
-  T v;
-  if constexpr (sizeof(T) % 4 == 0 && alignof(T) >= 4) {
-    unsigned w[sizeof(T) / 4];
-#pragma unroll
-    for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) w[i] = __ldcg(reinterpret_cast<const unsigned*>(p) + i);
-    memcpy(&v, w, sizeof(T));
-  } else {
-    unsigned char b[sizeof(T)];
-#pragma unroll
-    for (int i = 0; i < static_cast<int>(sizeof(T)); ++i) b[i] = __ldcg(reinterpret_cast<const unsigned char*>(p) + i);
-    memcpy(&v, b, sizeof(T));
-  }
-  return v;
-}
 
 /// Reduction statement S: its types and its three functions.
 template <class S>
@@ -133,12 +82,17 @@ template <class Body, int P>
 struct rows_of_phase {
   static constexpr bool select(int s) { return phase_facts<Body>::is_row(s) && body_facts<Body>::phase(s) == P; }
 };
-/// Element statements of the loop of phase P: all it needs, or, where values are kept, what no earlier phase evaluated.
-template <class Body, int P, bool Kept>
+/// Element statements that the loop of phase P needs.
+template <class Body, int P>
 struct elements_of_phase {
+  static constexpr bool select(int s) { return phase_facts<Body>::is_element(s) && body_facts<Body>::needed(P, s); }
+};
+/// Those of them that a kernel that holds the row has not evaluated before, or, if Packed, does not keep.
+template <class Body, int P, bool Packed>
+struct elements_of_held_phase {
   static constexpr bool select(int s) {
-    return phase_facts<Body>::is_element(s) && body_facts<Body>::needed(P, s) &&
-           (!Kept || phase_facts<Body>::first(s) == P);
+    return elements_of_phase<Body, P>::select(s) &&
+           (phase_facts<Body>::first(s) == P || (Packed && phase_facts<Body>::is_recomputed(s)));
   }
 };
 template <class Body, int P, std::size_t I>
@@ -161,13 +115,33 @@ __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Acc
 }
 
 /// One tile's element values into the states: lane l into state l % Ways, or, where arrays fold for less, all into one.
+/// A fold of whole tiles, for less than a step per value.
+template <class S, class Tiling>
+inline constexpr bool folds_tile =
+    reduction_of<S>::folds_arrays && Tiling::vector == loop_var::r && Tiling::item == loop_var::r;
+
 template <bool Wanted, int I, class S, int Ways, class Accumulators, class Frame>
-__device__ __forceinline__ void step_one(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t) {
+__device__ __forceinline__ void step_item(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t, int u) {
   if constexpr (Wanted) {
     using tiling = typename Frame::tiling;
     using fold = reduction_of<S>;
-    auto& states = lanes_of<I>(acc);
-    if constexpr (fold::folds_arrays && tiling::vector == loop_var::r && tiling::item == loop_var::r) {
+    if constexpr (!folds_tile<S, tiling>) {
+      if (!t.ok[u]) return;
+#pragma unroll
+      for (int j = 0; j < tiling::width; ++j) {
+        const int lane = u * tiling::width + j;
+        const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
+        fold::step(lanes_of<I>(acc)[lane % Ways], lane_of<fold::operand>(f, lane), r);
+      }
+    }
+  }
+}
+template <bool Wanted, int I, class S, class Accumulators, class Frame>
+__device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t) {
+  if constexpr (Wanted) {
+    using tiling = typename Frame::tiling;
+    using fold = reduction_of<S>;
+    if constexpr (folds_tile<S, tiling>) {
       typename fold::value v[tiling::size];
       bool in[tiling::size];
 #pragma unroll
@@ -175,25 +149,36 @@ __device__ __forceinline__ void step_one(Accumulators& acc, Frame& f, const tile
         v[lane] = lane_of<fold::operand>(f, lane);
         in[lane] = t.ok[lane / tiling::width];
       }
-      states[0] = fold::combine(states[0], fold::of(v, in));
-    } else {
-#pragma unroll
-      for (int u = 0; u < tiling::items; ++u) {
-        if (!t.ok[u]) continue;
-#pragma unroll
-        for (int j = 0; j < tiling::width; ++j) {
-          const int lane = u * tiling::width + j;
-          const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
-          fold::step(states[lane % Ways], lane_of<fold::operand>(f, lane), r);
-        }
-      }
+      auto& state = lanes_of<I>(acc)[0];
+      state = fold::combine(state, fold::of(v, in));
     }
   }
 }
-template <int P, int Ways, class Accumulators, class Frame, class... S, std::size_t... I>
-__device__ __forceinline__ void step(body<S...>, std::index_sequence<I...>, Accumulators& acc, Frame& f,
-                                     const tile<typename Frame::tiling>& t) {
-  (step_one<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Ways>(acc, f, t), ...);
+
+/// Phase P of a body: its reductions' steps, one item after another.
+template <class Body, int P, int Ways, class Numbers = std::make_index_sequence<Body::size>>
+struct steps_of_phase;
+template <class... S, int P, int Ways, std::size_t... I>
+struct steps_of_phase<body<S...>, P, Ways, std::index_sequence<I...>> {
+  using B = body<S...>;
+  template <class Accumulators, class Frame>
+  static __device__ __forceinline__ void item(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t,
+                                              int u) {
+    (step_item<reduces_in<B, P, I>, static_cast<int>(I), S, Ways>(acc, f, t, u), ...);
+  }
+  template <class Accumulators, class Frame>
+  static __device__ __forceinline__ void tile_done(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t) {
+    (step_tile<reduces_in<B, P, I>, static_cast<int>(I), S>(acc, f, t), ...);
+  }
+};
+
+/// Evaluates the statements that Which::select(s) names, and steps the reductions of phase P.
+template <class Which, int P, int Ways, class Accumulators, class Frame, class Args>
+__device__ __forceinline__ void evaluate_and_step(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t,
+                                                  const Args& args) {
+  using steps = steps_of_phase<typename Frame::body_type, P, Ways>;
+  evaluate<Which>(f, t, args, false, [&](int u) { steps::item(acc, f, t, u); });
+  steps::tile_done(acc, f, t);
 }
 
 }  // namespace sinter::cuda::detail

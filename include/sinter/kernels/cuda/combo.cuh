@@ -7,7 +7,8 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/pointwise.cuh"
-#include "sinter/kernels/cuda/reduction.cuh"
+#include "sinter/kernels/cuda/reduction_looped.cuh"
+#include "sinter/kernels/cuda/reduction_persistent.cuh"
 #include "sinter/kernels/cuda/reduction_column.cuh"
 
 namespace sinter::cuda {
@@ -63,7 +64,7 @@ struct combo_pointwise {
 };
 
 /// Along > 0: a row stays in the registers of so many threads, Items times Width values each.
-template <class Body, int Width, int Items, int Along, bool Exact>
+template <class Body, int Width, int Items, int Along, int Full>
 struct combo_rows {
   static constexpr int storage = 2 * largest_phase<Body, 32>;
   static constexpr int narrow_items = 4;
@@ -76,7 +77,7 @@ struct combo_rows {
     const int split = static_cast<int>(block % at.part.splits);
     if (at.variant == combo_variant::wide) {
       if constexpr (Along > 0)
-        persistent_row<Body, Width, Items, Along, Exact>(
+        persistent_row<Body, Width, Items, Full>(
             args, block * (combo_block / Along) + block_threads<Along>{Along}.row(), memory,
             block_threads<Along>{Along});
       else looped_row<Body, Width, Items, int>(args, at.part, rows, split, memory, threads);

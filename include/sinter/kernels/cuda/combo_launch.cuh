@@ -57,13 +57,13 @@ template <class Body, long Rnumel, long Numel>
 struct combo_loop<reduction_loop<Body, orientation::row, Rnumel, Numel>> {
   using loop = reduction_loop<Body, orientation::row, Rnumel, Numel>;
   static constexpr int width = access_facts<Body>::vector_width(loop_var::r, Rnumel);
-  static constexpr int kept = phase_facts<Body>::kept_words;
-  static constexpr row_shape looped = choose_row(narrow_limit, width, kept, loop::can_split);
-  static constexpr row_shape held = choose_row(Rnumel < 0 ? narrow_limit : Rnumel, width, kept, loop::can_split);
+  static constexpr held_lanes lanes = lanes_of_body<Body>;
+  static constexpr row_shape looped = choose_row(narrow_limit, width, lanes, loop::can_split);
+  static constexpr row_shape held = choose_row(Rnumel < 0 ? narrow_limit : Rnumel, width, lanes, loop::can_split);
   static constexpr bool persistent = held.persistent && held.threads <= combo_block;
   static constexpr int along = persistent ? power_of_two(held.threads, combo_block) : 0;
   static constexpr int items = persistent ? held.items : looped.items;
-  using part = combo_rows<Body, width, items, along, static_cast<long>(along) * items * width == Rnumel>;
+  using part = combo_rows<Body, width, items, along, (along > 0 ? full_items(Rnumel / width, along, items) : 0)>;
 
   template <class Args>
   static std::int64_t place(const Args& args, scratch_space& scratch, combo_place& at) {

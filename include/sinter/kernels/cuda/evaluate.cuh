@@ -1,5 +1,4 @@
-// Evaluates the statements of a body in the registers of a frame, every loop over their lanes unrolled. Statement by
-// statement, so that all loads of a tile are in flight first.
+// Evaluates the statements of a body in the registers of a frame, every loop over their lanes unrolled.
 // Which indices a thread holds, what is reduced and when anything is evaluated is the kernels' matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
@@ -18,13 +17,13 @@
 
 namespace sinter::cuda::detail {
 
-/// Statement I of type S, evaluated in all its lanes.
+/// Statement I of type S, evaluated in the lanes of one item.
 template <class S>
 struct run_statement {
   static_assert(sizeof(S) == 0, "kernels: this statement belongs into the body of a matmul");
 };
 
-/// What every statement that touches indices needs to know about its lanes.
+/// What every statement needs to know about its lanes: `width` neighbours in each of `items`.
 template <int I, class Frame>
 struct lane_shape {
   using tiling = typename Frame::tiling;
@@ -32,55 +31,50 @@ struct lane_shape {
   static constexpr int width = lanes < tiling::width ? 1 : tiling::width;
   static constexpr int items = lanes / width;
   static constexpr touch touches = access_facts<typename Frame::body_type>::at(tiling::vector, width).touches[I];
+  static constexpr bool read_only =
+      tiling::early_loads && access_facts<typename Frame::body_type>::only_reads(touches.slot);
   template <class T, class At>
-  using memory =
-      lanes_at<T, At, tiling::vector, width, width == 1 ? access::irregular : touches.where.kind, touches.where.step>;
+  using memory = lanes_at<T, At, tiling::vector, width, width == 1 ? access::irregular : touches.where.kind,
+                          touches.where.step, read_only>;
+  /// One index for all neighbours, and neighbours in memory: a row of an embedding table.
+  static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
 };
-
-/// The value of an index expression in each lane.
-template <class At, int I, class Frame, class Sizes>
-__device__ __forceinline__ std::int64_t index_at(int lane, const tile<typename Frame::tiling>& t, const Sizes& sizes) {
-  using shape = lane_shape<I, Frame>;
-  const int u = lane / shape::width, j = lane % shape::width;
-  return shape::template memory<char, At>::offset(j, t.x(u), t.r(u), sizes);
-}
 
 template <int Slot, class T, class At, int Mask>
 struct run_statement<load<Slot, T, At, Mask>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool) {
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                             bool) {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
-    auto& out = lanes_of<I>(f);
     const T* base = static_cast<const T*>(args.pointers[Slot]);
+    if constexpr (Frame::tiling::template packs<I>) {
+      T stored[shape::width];
+      memory::read_stored(stored, base, t, u, args.sizes);
 #pragma unroll
-    for (int u = 0; u < shape::items; ++u) {
+      for (int j = 0; j < shape::width; ++j) put_lane<I>(f, u * shape::width + j, stored[j]);
+    } else {
       compute_t<T> raw[shape::width];
-      if constexpr (Frame::tiling::template stages<I>) {
+      bool all = true;
+      if constexpr (Mask >= 0) {
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j)
-          out[u * shape::width + j] = widen<T>(t.staging.template value<I, T>(u, j));
-      } else if constexpr (Mask < 0) {
-        memory::read(raw, base, t.x(u), t.r(u), args.sizes);
-#pragma unroll
-        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = raw[j];
-      } else {
-        bool all = true;
-#pragma unroll
-        for (int j = 0; j < shape::width; ++j) all = all && lane_of<Mask>(f, u * shape::width + j);
-#pragma unroll
-        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = compute_t<T>(0);
-        if (all) {
-          memory::read(raw, base, t.x(u), t.r(u), args.sizes);
-#pragma unroll
-          for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = raw[j];
-        } else if constexpr (shape::width > 1) {
-#pragma unroll
-          for (int j = 0; j < shape::width; ++j)
-            if (lane_of<Mask>(f, u * shape::width + j))
-              out[u * shape::width + j] = widen<T>(base[memory::offset(j, t.x(u), t.r(u), args.sizes)]);
+        for (int j = 0; j < shape::width; ++j) {
+          all = all && lane_of<Mask>(f, u * shape::width + j);
+          raw[j] = compute_t<T>(0);
         }
       }
+      if constexpr (Frame::tiling::template stages<I>) {
+        t.staging.template read<I, T>(raw, u);
+      } else if (all) {
+        memory::read(raw, base, t, u, args.sizes);
+      } else if constexpr (Mask >= 0 && shape::width > 1) {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j)
+          if (lane_of<Mask>(f, u * shape::width + j))
+            raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
+      }
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
     }
   }
 };
@@ -88,144 +82,139 @@ struct run_statement<load<Slot, T, At, Mask>> {
 template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
 struct run_statement<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool) {
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                             bool) {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
-    auto& out = lanes_of<I>(f);
     const T* base = static_cast<const T*>(args.pointers[Slot]);
     const std::int64_t coef = sinter::detail::resolve(Coef, args.sizes);
     const std::int64_t bound = sinter::detail::resolve(Bound, args.sizes);
+    const auto row_of = [&](int lane) {
+      const std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, lane));
+      return row < 0 ? row + bound : row;
+    };
+    compute_t<T> raw[shape::width];
+    bool all = true;
+    if constexpr (Mask >= 0) {
 #pragma unroll
-    for (int u = 0; u < shape::items; ++u) {
-      bool all = true, any = true;
-      if constexpr (Mask >= 0) {
-        any = false;
+      for (int j = 0; j < shape::width; ++j) all = all && lane_of<Mask>(f, u * shape::width + j);
+    }
+    if (shape::by_rows && all) {
+      memory::read(raw, base + row_of(u * shape::width) * coef, t, u, args.sizes);
+    } else {
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) {
-          const bool on = lane_of<Mask>(f, u * shape::width + j);
-          all = all && on;
-          any = any || on;
-        }
+      for (int j = 0; j < shape::width; ++j) {
+        const int lane = u * shape::width + j;
+        bool on = true;
+        if constexpr (Mask >= 0) on = lane_of<Mask>(f, lane);
+        raw[j] = compute_t<T>(0);
+        if (on) raw[j] = widen<T>(memory::element(base + row_of(lane) * coef, j, t, u, args.sizes));
       }
-      // One index for all neighbours, and neighbours in memory: a row of an embedding table.
-      constexpr bool by_rows = shape::width > 1 && shape::touches.where.kind == access::contiguous;
-      if (by_rows && all) {
-        std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, u * shape::width));
-        if (row < 0) row += bound;
-        compute_t<T> raw[shape::width];
-        memory::read(raw, base + row * coef, t.x(u), t.r(u), args.sizes);
+    }
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) out[u * shape::width + j] = raw[j];
-      } else {
+    for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
+  }
+};
+
+/// A statement whose lanes are all computed in the same way: Self::value<I>(f, t, args, lane).
+template <class Self>
+struct run_by_lane {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                             bool) {
+    using shape = lane_shape<I, Frame>;
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) {
-          const int lane = u * shape::width + j;
-          bool on = any;
-          if constexpr (Mask >= 0) on = lane_of<Mask>(f, lane);
-          out[lane] = compute_t<T>(0);
-          if (!on) continue;
-          std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, lane));
-          if (row < 0) row += bound;
-          out[lane] = widen<T>(base[memory::offset(j, t.x(u), t.r(u), args.sizes) + row * coef]);
-        }
-      }
+    for (int j = 0; j < shape::width; ++j) {
+      const int lane = u * shape::width + j;
+      lanes_of<I>(f)[lane] = Self::template value<I>(f, t, args, lane);
     }
   }
 };
 
 template <int Slot, class T>
-struct run_statement<scalar<Slot, T>> {
+struct run_statement<scalar<Slot, T>> : run_by_lane<run_statement<scalar<Slot, T>>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args& args, bool) {
-    using C = compute_t<T>;
-    C value;
-    if constexpr (std::is_floating_point_v<C>) value = static_cast<C>(args.scalars[Slot].d);
-    else value = static_cast<C>(args.scalars[Slot].i);
-    for (auto& v : lanes_of<I>(f)) v = value;
+  static __device__ __forceinline__ compute_t<T> value(const Frame&, const tile<typename Frame::tiling>&,
+                                                       const Args& args, int) {
+    if constexpr (std::is_floating_point_v<compute_t<T>>) return static_cast<compute_t<T>>(args.scalars[Slot].d);
+    else return static_cast<compute_t<T>>(args.scalars[Slot].i);
   }
 };
 
 template <class T, long Bits>
-struct run_statement<constant<T, Bits>> {
+struct run_statement<constant<T, Bits>> : run_by_lane<run_statement<constant<T, Bits>>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
-    using C = compute_t<T>;
-    C value;
-    if constexpr (std::is_floating_point_v<C>) value = static_cast<C>(__builtin_bit_cast(double, Bits));
-    else value = static_cast<C>(Bits);
-    for (auto& v : lanes_of<I>(f)) v = value;
+  static __device__ __forceinline__ compute_t<T> value(const Frame&, const tile<typename Frame::tiling>&, const Args&,
+                                                       int) {
+    if constexpr (std::is_floating_point_v<compute_t<T>>)
+      return static_cast<compute_t<T>>(__builtin_bit_cast(double, Bits));
+    else return static_cast<compute_t<T>>(Bits);
+  }
+};
+
+template <class T>
+struct run_statement<row_length<T>> : run_by_lane<run_statement<row_length<T>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ compute_t<T> value(const Frame&, const tile<typename Frame::tiling>&,
+                                                       const Args& args, int) {
+    return static_cast<compute_t<T>>(args.rnumel);
   }
 };
 
 template <class At>
-struct run_statement<index_value<At>> {
+struct run_statement<index_value<At>> : run_by_lane<run_statement<index_value<At>>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool) {
-    auto& out = lanes_of<I>(f);
-#pragma unroll
-    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) out[l] = index_at<At, I, Frame>(l, t, args.sizes);
+  static __device__ __forceinline__ std::int64_t value(const Frame&, const tile<typename Frame::tiling>& t,
+                                                       const Args& args, int lane) {
+    using shape = lane_shape<I, Frame>;
+    const int u = lane / shape::width, j = lane % shape::width;
+    return shape::template memory<char, At>::offset(j, t, u, args.sizes);
   }
 };
 
 template <class At, long Low, long High>
-struct run_statement<inside<At, Low, High>> {
+struct run_statement<inside<At, Low, High>> : run_by_lane<run_statement<inside<At, Low, High>>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, bool) {
-    auto& out = lanes_of<I>(f);
-    const std::int64_t low = sinter::detail::resolve(Low, args.sizes), high = sinter::detail::resolve(High, args.sizes);
-#pragma unroll
-    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) {
-      const std::int64_t value = index_at<At, I, Frame>(l, t, args.sizes);
-      out[l] = low <= value && value < high;
-    }
+  static __device__ __forceinline__ bool value(const Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                               int lane) {
+    const std::int64_t index = run_statement<index_value<At>>::template value<I>(f, t, args, lane);
+    return sinter::detail::resolve(Low, args.sizes) <= index && index < sinter::detail::resolve(High, args.sizes);
   }
 };
 
 template <class Op, class T, class Result, int A, int B, int C>
-struct run_statement<compute<Op, T, Result, A, B, C>> {
+struct run_statement<compute<Op, T, Result, A, B, C>> : run_by_lane<run_statement<compute<Op, T, Result, A, B, C>>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
+  static __device__ __forceinline__ compute_t<Result> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
+                                                            int lane) {
     using lanes = lane_facts<typename Frame::body_type, typename Frame::tiling>;
     using R = compute_t<Result>;
+    using F = function_for<Op, T>;
     constexpr int own = lanes::facts.lanes[I], divisors = lanes::facts.lanes[B >= 0 ? B : I];
-    auto& out = lanes_of<I>(f);
-    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float> && own >= 4 * divisors) {
-#pragma unroll
-      for (int d = 0; d < divisors; ++d) {
-        const reciprocal_divisor by(lanes_of<B>(f)[d]);
-#pragma unroll
-        for (int l = d; l < own; l += divisors) out[l] = static_cast<R>(by.divide(lane_of<A>(f, l)));
-      }
-    } else {
-#pragma unroll
-      for (int l = 0; l < own; ++l) {
-        using F = function_for<Op, T>;
-        if constexpr (C >= 0) out[l] = static_cast<R>(F::apply(lane_of<A>(f, l), lane_of<B>(f, l), lane_of<C>(f, l)));
-        else if constexpr (B >= 0) out[l] = static_cast<R>(F::apply(lane_of<A>(f, l), lane_of<B>(f, l)));
-        else out[l] = static_cast<R>(F::apply(lane_of<A>(f, l)));
-      }
-    }
+    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float> && own >= 4 * divisors)
+      return static_cast<R>(reciprocal_divisor(lane_of<B>(f, lane)).divide(lane_of<A>(f, lane)));
+    else if constexpr (C >= 0)
+      return static_cast<R>(F::apply(lane_of<A>(f, lane), lane_of<B>(f, lane), lane_of<C>(f, lane)));
+    else if constexpr (B >= 0) return static_cast<R>(F::apply(lane_of<A>(f, lane), lane_of<B>(f, lane)));
+    else return static_cast<R>(F::apply(lane_of<A>(f, lane)));
   }
 };
 
 template <class From, class To, int A>
-struct run_statement<cast_to<From, To, A>> {
+struct run_statement<cast_to<From, To, A>> : run_by_lane<run_statement<cast_to<From, To, A>>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
-    auto& out = lanes_of<I>(f);
-#pragma unroll
-    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l)
-      out[l] = widen<To>(narrow<To>(convert<To, From>(lane_of<A>(f, l))));
+  static __device__ __forceinline__ compute_t<To> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
+                                                        int lane) {
+    return widen<To>(narrow<To>(convert<To, From>(lane_of<A>(f, lane))));
   }
 };
 
 template <class From, class To, int A>
-struct run_statement<widen_to<From, To, A>> {
+struct run_statement<widen_to<From, To, A>> : run_by_lane<run_statement<widen_to<From, To, A>>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>&, const Args&, bool) {
-    auto& out = lanes_of<I>(f);
-#pragma unroll
-    for (int l = 0; l < lane_shape<I, Frame>::lanes; ++l) out[l] = convert<To, From>(lane_of<A>(f, l));
+  static __device__ __forceinline__ compute_t<To> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
+                                                        int lane) {
+    return convert<To, From>(lane_of<A>(f, lane));
   }
 };
 
@@ -241,31 +230,28 @@ __device__ __forceinline__ bool writes_item(int u, const tile<typename Frame::ti
 template <int Slot, class T, int A, class At, int Mask>
 struct run_statement<store<Slot, T, A, At, Mask>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
                                              bool row_writer) {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
+    if (!writes_item<I, Frame>(u, t, row_writer)) return;
     T* base = static_cast<T*>(args.pointers[Slot]);
+    T raw[shape::width];
+    bool all = true;
 #pragma unroll
-    for (int u = 0; u < shape::items; ++u) {
-      if (!writes_item<I, Frame>(u, t, row_writer)) continue;
-      T raw[shape::width];
-      bool all = true;
+    for (int j = 0; j < shape::width; ++j) {
+      raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
+      if constexpr (Mask >= 0) all = all && lane_of<Mask>(f, u * shape::width + j);
+    }
+    if constexpr (Frame::tiling::template stages<I>) {
 #pragma unroll
-      for (int j = 0; j < shape::width; ++j) {
-        raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
-        if constexpr (Mask >= 0) all = all && lane_of<Mask>(f, u * shape::width + j);
-      }
-      if constexpr (Frame::tiling::template stages<I>) {
+      for (int j = 0; j < shape::width; ++j) t.staging.template value<I, T>(u, j) = raw[j];
+    } else if (all) {
+      memory::write(base, raw, t, u, args.sizes);
+    } else if constexpr (Mask >= 0 && shape::width > 1) {
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) t.staging.template value<I, T>(u, j) = raw[j];
-      } else if (all) {
-        memory::write(base, raw, t.x(u), t.r(u), args.sizes);
-      } else if constexpr (Mask >= 0 && shape::width > 1) {
-#pragma unroll
-        for (int j = 0; j < shape::width; ++j)
-          if (lane_of<Mask>(f, u * shape::width + j)) base[memory::offset(j, t.x(u), t.r(u), args.sizes)] = raw[j];
-      }
+      for (int j = 0; j < shape::width; ++j)
+        if (lane_of<Mask>(f, u * shape::width + j)) base[memory::offset(j, t, u, args.sizes)] = raw[j];
     }
   }
 };
@@ -273,10 +259,11 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
 template <int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask>
 struct run_statement<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
                                              bool row_writer) {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
+    if (!writes_item<I, Frame>(u, t, row_writer)) return;
     T* base = static_cast<T*>(args.pointers[Slot]);
     const std::int64_t coef = sinter::detail::resolve(Coef, args.sizes);
     const std::int64_t bound = sinter::detail::resolve(Bound, args.sizes);
@@ -287,23 +274,17 @@ struct run_statement<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> {
       if constexpr (Mask >= 0) on = on && lane_of<Mask>(f, lane);
       return on ? row : std::int64_t(-1);
     };
+    T raw[shape::width];
 #pragma unroll
-    for (int u = 0; u < shape::items; ++u) {
-      if (!writes_item<I, Frame>(u, t, row_writer)) continue;
-      T raw[shape::width];
+    for (int j = 0; j < shape::width; ++j) raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
+    if constexpr (shape::by_rows && Mask < 0) {
+      const std::int64_t row = row_of(u * shape::width);
+      if (row >= 0) memory::write(base + row * coef, raw, t, u, args.sizes);
+    } else {
 #pragma unroll
-      for (int j = 0; j < shape::width; ++j) raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
-      // One index for all neighbours, and neighbours in memory: a row of a table.
-      constexpr bool by_rows = Mask < 0 && shape::width > 1 && shape::touches.where.kind == access::contiguous;
-      if constexpr (by_rows) {
-        const std::int64_t row = row_of(u * shape::width);
-        if (row >= 0) memory::write(base + row * coef, raw, t.x(u), t.r(u), args.sizes);
-      } else {
-#pragma unroll
-        for (int j = 0; j < shape::width; ++j) {
-          const std::int64_t row = row_of(u * shape::width + j);
-          if (row >= 0) base[memory::offset(j, t.x(u), t.r(u), args.sizes) + row * coef] = raw[j];
-        }
+      for (int j = 0; j < shape::width; ++j) {
+        const std::int64_t row = row_of(u * shape::width + j);
+        if (row >= 0) base[memory::offset(j, t, u, args.sizes) + row * coef] = raw[j];
       }
     }
   }
@@ -313,55 +294,95 @@ struct run_statement<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> {
 template <class Op, class T, class Result, int A>
 struct run_statement<reduce<Op, T, Result, A>> {
   template <int I, class Frame, class Args>
-  static __device__ __forceinline__ void run(Frame&, const tile<typename Frame::tiling>&, const Args&, bool) {}
+  static __device__ __forceinline__ void run(Frame&, const tile<typename Frame::tiling>&, const Args&, int, bool) {}
 };
 
-/// Loads that depend on nothing go first, as long as their lanes are few enough to wait in registers.
+/// What is read from memory, and what that needs, goes first, for all items: then all loads of a tile are in flight.
+/// The rest goes item by item, which needs few registers; so do all if too many values had to wait.
 template <class Which, class Frame>
 struct evaluation_order {
   using B = typename Frame::body_type;
-  static constexpr bool is_early(int s) {
-    const auto& info = body_facts<B>::facts.info[s];
-    return info.kind == statement_kind::source && info.operands[0] < 0 && info.operands[1] < 0;
-  }
-  static constexpr bool hoist = [] {
+  static constexpr int size = B::size;
+  template <class Numbers>
+  struct staged_of;
+  template <std::size_t... I>
+  struct staged_of<std::index_sequence<I...>> {
+    static constexpr bool values[] = {Frame::tiling::template stages<static_cast<int>(I)>..., false};
+  };
+  struct table {
+    bool first[size + 1]{};
+  };
+  static constexpr table facts = [] {
+    table t{};
+    const auto& staged = staged_of<std::make_index_sequence<size>>::values;
     int waiting = 0;
-    for (int s = 0; s < B::size; ++s)
-      if (Which::select(s) && is_early(s)) waiting += lane_facts<B, typename Frame::tiling>::lanes(s);
-    return waiting <= 64;
+    for (int s = size - 1; s >= 0; --s) {
+      const auto& info = body_facts<B>::facts.info[s];
+      const bool reads = info.kind == statement_kind::source && !staged[s] &&
+                         access_facts<B>::at(Frame::tiling::vector, Frame::tiling::width).touches[s].bytes > 0;
+      t.first[s] = (t.first[s] || reads) && Which::select(s);
+      if (!t.first[s]) continue;
+      for (int operand : info.operands)
+        if (operand >= 0) t.first[operand] = true;
+      if (reads)
+        waiting += lane_facts<B, typename Frame::tiling>::lanes(s) *
+                   access_facts<B>::at(Frame::tiling::vector, Frame::tiling::width).touches[s].bytes;
+    }
+    return waiting <= Frame::tiling::most_waiting ? t : table{};
   }();
 };
-/// The turn in which statement I runs; 0: not at all.
 template <class Which, class Frame, std::size_t I>
-inline constexpr int turn =
-    !Which::select(static_cast<int>(I))                                                                      ? 0
-    : evaluation_order<Which, Frame>::hoist && evaluation_order<Which, Frame>::is_early(static_cast<int>(I)) ? 1
-                                                                                                             : 2;
+inline constexpr bool goes_first =
+    Which::select(static_cast<int>(I)) && evaluation_order<Which, Frame>::facts.first[I];
+template <class Which, class Frame, std::size_t I>
+inline constexpr bool goes_by_item = Which::select(static_cast<int>(I)) && !goes_first<Which, Frame, I>;
 
 template <bool Wanted, int I, class S, class Frame, class Args>
-__device__ __forceinline__ void run_if(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
-                                       bool row_writer) {
-  if constexpr (Wanted) run_statement<S>::template run<I>(f, t, args, row_writer);
+__device__ __forceinline__ void run_item(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                         bool row_writer) {
+  if constexpr (Wanted) {
+    if (u < lane_shape<I, Frame>::items) run_statement<S>::template run<I>(f, t, args, u, row_writer);
+  }
+}
+template <bool Wanted, int I, class S, class Frame, class Args>
+__device__ __forceinline__ void run_items(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                          bool row_writer) {
+  if constexpr (Wanted) {
+#pragma unroll
+    for (int u = 0; u < lane_shape<I, Frame>::items; ++u)
+      run_statement<S>::template run<I>(f, t, args, u, row_writer);
+  }
 }
 
-template <class Which, class Frame, class Args, class... S, std::size_t... I>
+struct no_step {
+  __device__ __forceinline__ void operator()(int) const {}
+};
+
+template <class Which, class Frame, class Args, class Step, class... S, std::size_t... I>
 __device__ __forceinline__ void evaluate_statements(body<S...>, std::index_sequence<I...>, Frame& f,
                                                     const tile<typename Frame::tiling>& t, const Args& args,
-                                                    bool row_writer) {
-  (run_if<turn<Which, Frame, I> == 1, static_cast<int>(I), S>(f, t, args, row_writer), ...);
-  (run_if<turn<Which, Frame, I> == 2, static_cast<int>(I), S>(f, t, args, row_writer), ...);
+                                                    bool row_writer, const Step& step) {
+  (run_items<goes_first<Which, Frame, I>, static_cast<int>(I), S>(f, t, args, row_writer), ...);
+  if constexpr ((goes_by_item<Which, Frame, I> || ...) || !std::is_same_v<Step, no_step>) {
+#pragma unroll
+    for (int u = 0; u < Frame::tiling::items; ++u) {
+      (run_item<goes_by_item<Which, Frame, I>, static_cast<int>(I), S>(f, t, args, u, row_writer), ...);
+      step(u);
+    }
+  }
 }
 
 struct every_statement {
   static constexpr bool select(int) { return true; }
 };
 
-/// Evaluates the statements that Which::select(s) names, in order. Row values are stored where `row_writer`.
-template <class Which, class Frame, class Args>
+/// Evaluates the statements that Which::select(s) names, in order. Row values are stored where `row_writer`; step(u)
+/// follows when item u is done.
+template <class Which, class Frame, class Args, class Step = no_step>
 __device__ __forceinline__ void evaluate(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
-                                         bool row_writer = false) {
+                                         bool row_writer = false, const Step& step = {}) {
   using B = typename Frame::body_type;
-  evaluate_statements<Which>(B{}, std::make_index_sequence<B::size>{}, f, t, args, row_writer);
+  evaluate_statements<Which>(B{}, std::make_index_sequence<B::size>{}, f, t, args, row_writer, step);
 }
 
 }  // namespace sinter::cuda::detail

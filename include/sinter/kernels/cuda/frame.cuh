@@ -23,12 +23,17 @@ struct tiling {
   struct staging {};  // of loads that do not come from memory: a tiling of another class may have some
   template <int I>
   static constexpr bool stages = false;
+  static constexpr int most_waiting = 256;  // bytes that a thread loads before it computes anything
+  static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
+  template <int I>
+  static constexpr bool packs = false;  // the values of this load stay as they lie in memory
 };
 
 /// Where a thread is. Positions past the end are moved to a valid one and not `ok`: loads need no branch, only stores
 /// and reductions look.
 template <class Tiling>
 struct tile {
+  using tiling = Tiling;
   using index = typename Tiling::index;
   index fixed = 0;  // the variable that items do not walk
   bool fixed_ok = true;
@@ -39,14 +44,14 @@ struct tile {
   __device__ __forceinline__ index x(int item) const { return Tiling::item == loop_var::x ? at[item] : fixed; }
   __device__ __forceinline__ index r(int item) const { return Tiling::item == loop_var::r ? at[item] : fixed; }
 
-  /// Items at first, first + stride, …; `last` is the last valid position.
-  template <bool Exact>
+  /// Items at first, first + stride, …; `last` is the last valid position, which the first Full items do not pass.
+  template <int Full>
   __device__ __forceinline__ void place(index first, index stride, index last) {
 #pragma unroll
     for (int u = 0; u < Tiling::items; ++u) {
       const index position = first + static_cast<index>(u) * stride;
-      ok[u] = Exact || position <= last;
-      at[u] = Exact || position <= last ? position : last;
+      ok[u] = u < Full || position <= last;
+      at[u] = u < Full || position <= last ? position : last;
     }
   }
 };
@@ -91,12 +96,27 @@ struct values {
 };
 
 /// The registers of a body.
+/// The same for values of 16 bits, two to a word.
+template <int I, class T, int Lanes>
+struct packed_values {
+  unsigned words[(Lanes + 1) / 2];
+};
+
+template <int I, class S, bool Packed, int Lanes>
+struct slot_of {
+  using type = values<I, typename held<typename statement_facts<S>::value_type>::type, Lanes>;
+};
+template <int I, int Slot, class T, class At, int Mask, int Lanes>
+struct slot_of<I, load<Slot, T, At, Mask>, true, Lanes> {
+  using type = packed_values<I, T, Lanes>;
+};
+
 template <class Body, class Tiling, class Numbers = std::make_index_sequence<Body::size>>
 struct frame;
 template <class... S, class Tiling, std::size_t... I>
 struct frame<body<S...>, Tiling, std::index_sequence<I...>>
-    : values<static_cast<int>(I), typename held<typename statement_facts<S>::value_type>::type,
-             lane_facts<body<S...>, Tiling>::lanes(static_cast<int>(I))>... {
+    : slot_of<static_cast<int>(I), S, Tiling::template packs<static_cast<int>(I)>,
+              lane_facts<body<S...>, Tiling>::lanes(static_cast<int>(I))>::type... {
   using body_type = body<S...>;
   using tiling = Tiling;
 };
@@ -109,6 +129,26 @@ __device__ __forceinline__ T (&lanes_of(values<I, T, Lanes>& slot))[Lanes] {
 template <int I, class T, int Lanes>
 __device__ __forceinline__ T& lane_of(values<I, T, Lanes>& slot, int lane) {
   return slot.v[lane % Lanes];
+}
+template <int I, class T, int Lanes>
+__device__ __forceinline__ float lane_of(packed_values<I, T, Lanes>& slot, int lane) {
+  const unsigned word = slot.words[lane % Lanes / 2];
+  if constexpr (std::is_same_v<T, bf16>) {
+    return __uint_as_float(lane % 2 == 0 ? word << 16 : word & 0xffff0000u);
+  } else {
+    const unsigned short bits = static_cast<unsigned short>(lane % 2 == 0 ? word : word >> 16);
+    return widen<T>(T::from_bits(bits));
+  }
+}
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void put_lane(values<I, T, Lanes>& slot, int lane, T value) {
+  slot.v[lane] = value;
+}
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void put_lane(packed_values<I, T, Lanes>& slot, int lane, T value) {
+  const unsigned bits = value.bits;
+  unsigned& word = slot.words[lane / 2];
+  word = lane % 2 == 0 ? bits : word | bits << 16;
 }
 
 }  // namespace sinter::cuda::detail

@@ -18,11 +18,14 @@ struct offset_of<at<Offset, Terms...>> {
   template <class Term, class Index, class Sizes>
   static __device__ __forceinline__ std::int64_t term(Index i, const Sizes& sizes) {
     using t = term_facts<Term>;
-    using wide = std::conditional_t<sizeof(Index) == 8, std::uint64_t, std::uint32_t>;
-    wide u = static_cast<wide>(i);  // never negative; unsigned division is cheaper
-    if constexpr (t::div != 1) u /= static_cast<wide>(sinter::detail::resolve(t::div, sizes));
-    if constexpr (t::mod != 0) u %= static_cast<wide>(sinter::detail::resolve(t::mod, sizes));
-    const Index value = static_cast<Index>(u);
+    Index value = i;  // signed, so that neighbouring items are one address apart
+    if constexpr (t::div != 1 || t::mod != 0) {
+      using wide = std::conditional_t<sizeof(Index) == 8, std::uint64_t, std::uint32_t>;
+      wide u = static_cast<wide>(i);  // never negative; unsigned division is cheaper
+      if constexpr (t::div != 1) u /= static_cast<wide>(sinter::detail::resolve(t::div, sizes));
+      if constexpr (t::mod != 0) u %= static_cast<wide>(sinter::detail::resolve(t::mod, sizes));
+      value = static_cast<Index>(u);
+    }
     constexpr bool narrow_coef = !is_dynamic(t::coef) && t::coef > -(1L << 31) && t::coef < (1L << 31);
     if constexpr (t::coef == 1) return value;
     else if constexpr (narrow_coef)
@@ -62,6 +65,13 @@ struct word<16> {
 };
 
 /// Width neighbours, the first aligned to their size or to 16 bytes. Values are read in compute type.
+/// Memory that the kernel only reads: the compiler may move such loads past stores.
+template <bool ReadOnly, class Unit>
+__device__ __forceinline__ Unit load_unit(const Unit* p) {
+  if constexpr (ReadOnly) return __ldg(p);
+  else return *p;
+}
+
 template <class T, int Width>
 struct wide {
   static constexpr int bytes = Width * static_cast<int>(sizeof(T));
@@ -69,10 +79,11 @@ struct wide {
   static constexpr int per_chunk = chunk / static_cast<int>(sizeof(T));
   using unit = typename word<chunk>::type;
 
+  template <bool ReadOnly>
   static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* p) {
 #pragma unroll
     for (int c = 0; c < bytes / chunk; ++c) {
-      const unit raw = reinterpret_cast<const unit*>(p)[c];
+      const unit raw = load_unit<ReadOnly>(reinterpret_cast<const unit*>(p) + c);
       if constexpr (std::is_same_v<T, bf16> && chunk >= 4) {
         // The upper half of a word is a float but for the lower bits: one operation, where shifting it out takes two.
         unsigned words[chunk / 4];
@@ -90,6 +101,14 @@ struct wide {
       }
     }
   }
+  template <bool ReadOnly>
+  static __device__ __forceinline__ void read_stored(T (&out)[Width], const T* p) {
+#pragma unroll
+    for (int c = 0; c < bytes / chunk; ++c) {
+      const unit raw = load_unit<ReadOnly>(reinterpret_cast<const unit*>(p) + c);
+      memcpy(&out[c * per_chunk], &raw, chunk);
+    }
+  }
   static __device__ __forceinline__ void write(T* p, const T (&in)[Width]) {
 #pragma unroll
     for (int c = 0; c < bytes / chunk; ++c) {
@@ -100,38 +119,85 @@ struct wide {
   }
 };
 
+/// The distance of two neighbours along v, if it is the same everywhere and known.
+template <class At>
+struct linear_step;
+template <long Offset, class... Terms>
+struct linear_step<at<Offset, Terms...>> {
+  SINTER_HOST_DEVICE static constexpr bool known([[maybe_unused]] loop_var v) {
+    return ((term_facts<Terms>::variable != v ||
+             (term_facts<Terms>::div == 1 && term_facts<Terms>::mod == 0 && !is_dynamic(term_facts<Terms>::coef))) &&
+            ... && true);
+  }
+  SINTER_HOST_DEVICE static constexpr long of([[maybe_unused]] loop_var v) {
+    return ((term_facts<Terms>::variable == v ? term_facts<Terms>::coef : 0) + ... + 0);
+  }
+};
+/// The offset of item u: where possible a constant from that of the first, so that they share an address.
+template <class At, class Tile, class Sizes>
+__device__ __forceinline__ std::int64_t item_offset(const Tile& t, int u, const Sizes& sizes) {
+  constexpr bool known = linear_step<At>::known(Tile::tiling::item);
+  if constexpr (known) {
+    constexpr std::int64_t step = linear_step<At>::of(Tile::tiling::item);
+    return offset_of<At>::at_xr(t.x(0), t.r(0), sizes) + static_cast<std::int64_t>(t.at[u] - t.at[0]) * step;
+  } else {
+    return offset_of<At>::at_xr(t.x(u), t.r(u), sizes);
+  }
+}
+
 /// The Width neighbours along Vector that begin at (x, r). Extra is added to every offset (a gather's own part).
-template <class T, class At, loop_var Vector, int Width, access Kind, long Step>
+template <class T, class At, loop_var Vector, int Width, access Kind, long Step, bool ReadOnly>
 struct lanes_at {
-  template <class Index, class Sizes>
-  static __device__ __forceinline__ std::int64_t offset(int lane, Index x, Index r, const Sizes& sizes) {
-    if constexpr (Kind == access::irregular)
-      return offset_of<At>::at_xr(static_cast<Index>(Vector == loop_var::x ? x + lane : x),
-                                  static_cast<Index>(Vector == loop_var::r ? r + lane : r), sizes);
-    else return offset_of<At>::at_xr(x, r, sizes) + lane * Step;
+  template <class Tile, class Sizes>
+  static __device__ __forceinline__ std::int64_t offset(int lane, const Tile& t, int u, const Sizes& sizes) {
+    if constexpr (Kind == access::irregular) {
+      using index = typename Tile::index;
+      return offset_of<At>::at_xr(static_cast<index>(Vector == loop_var::x ? t.x(u) + lane : t.x(u)),
+                                  static_cast<index>(Vector == loop_var::r ? t.r(u) + lane : t.r(u)), sizes);
+    } else {
+      return item_offset<At>(t, u, sizes) + lane * Step;
+    }
   }
 
-  template <class Index, class Sizes>
-  static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* base, Index x, Index r,
+  template <class Tile, class Sizes>
+  static __device__ __forceinline__ T element(const T* base, int lane, const Tile& t, int u, const Sizes& sizes) {
+    T value[1];
+    wide<T, 1>::template read_stored<ReadOnly>(value, base + offset(lane, t, u, sizes));
+    return value[0];
+  }
+  template <class Tile, class Sizes>
+  static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* base, const Tile& t, int u,
                                               const Sizes& sizes) {
     if constexpr (Kind == access::contiguous) {
-      wide<T, Width>::read(out, base + offset(0, x, r, sizes));
+      wide<T, Width>::template read<ReadOnly>(out, base + offset(0, t, u, sizes));
     } else if constexpr (Kind == access::uniform) {
-      const compute_t<T> value = widen<T>(base[offset(0, x, r, sizes)]);
+      const compute_t<T> value = widen<T>(element(base, 0, t, u, sizes));
 #pragma unroll
       for (int j = 0; j < Width; ++j) out[j] = value;
     } else {
 #pragma unroll
-      for (int j = 0; j < Width; ++j) out[j] = widen<T>(base[offset(j, x, r, sizes)]);
+      for (int j = 0; j < Width; ++j) out[j] = widen<T>(element(base, j, t, u, sizes));
     }
   }
-  template <class Index, class Sizes>
-  static __device__ __forceinline__ void write(T* base, const T (&in)[Width], Index x, Index r, const Sizes& sizes) {
+  /// The elements as they lie in memory.
+  template <class Tile, class Sizes>
+  static __device__ __forceinline__ void read_stored(T (&out)[Width], const T* base, const Tile& t, int u,
+                                                     const Sizes& sizes) {
     if constexpr (Kind == access::contiguous) {
-      wide<T, Width>::write(base + offset(0, x, r, sizes), in);
+      wide<T, Width>::template read_stored<ReadOnly>(out, base + offset(0, t, u, sizes));
     } else {
 #pragma unroll
-      for (int j = 0; j < Width; ++j) base[offset(j, x, r, sizes)] = in[j];
+      for (int j = 0; j < Width; ++j) out[j] = element(base, j, t, u, sizes);
+    }
+  }
+  template <class Tile, class Sizes>
+  static __device__ __forceinline__ void write(T* base, const T (&in)[Width], const Tile& t, int u,
+                                               const Sizes& sizes) {
+    if constexpr (Kind == access::contiguous) {
+      wide<T, Width>::write(base + offset(0, t, u, sizes), in);
+    } else {
+#pragma unroll
+      for (int j = 0; j < Width; ++j) base[offset(j, t, u, sizes)] = in[j];
     }
   }
 };

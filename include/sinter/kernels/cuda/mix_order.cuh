@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/combine.cuh"
-#include "sinter/kernels/cuda/reduction.cuh"
+#include "sinter/kernels/cuda/reduction_looped.cuh"
+#include "sinter/kernels/cuda/reduction_persistent.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -191,15 +191,6 @@ __device__ __forceinline__ void finish_mix_order(body<S...>, std::index_sequence
   }
 }
 
-/// Reductions reuse their storage in turn, row after row: with an odd number of phases every other row begins with the
-/// other half, so that a warp that is one phase ahead of another never writes what that one reads.
-template <class Row>
-inline constexpr int walk_storage = 3 * largest_phase<Row, 32>;
-template <class Row>
-__device__ __forceinline__ unsigned char* storage_of_turn(unsigned char* storage, int turn) {
-  return storage + (turn & body_facts<Row>::num_phases & 1) * largest_phase<Row, 32>;
-}
-
 }  // namespace sinter::cuda::detail
 
 namespace sinter::cuda {
@@ -210,22 +201,21 @@ namespace sinter::cuda {
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
 __global__ void __launch_bounds__(MaxBlock, 1024 / MaxBlock)
     mix_order_persistent(const Args args, void* const workspace, const mix_order_share share) {
-  using row_tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, int>;
+  using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, int>;
   using numbers = std::make_index_sequence<Column::size>;
   constexpr int lanes = row_tiling::size;
-  constexpr int ways = detail::row_ways<Row, lanes>;
   constexpr int half = detail::walk_block / 2;  // threads that hand their states over; none if a block has but one row
   constexpr int walkers = Threads > half ? 0 : half * lanes * detail::largest_state<Column>;
-  constexpr int bytes = walkers > detail::walk_storage<Row> ? walkers : detail::walk_storage<Row>;
+  constexpr int bytes = walkers > detail::storage_of_turns<Row> ? walkers : detail::storage_of_turns<Row>;
   alignas(16) __shared__ unsigned char storage[bytes];
 
   const int threads = detail::row_threads<Threads>::count();
   const int first_column = static_cast<int>(threadIdx.x) * Width, last_column = static_cast<int>(args.rnumel) - Width;
   detail::tile<row_tiling> row_tile;
   detail::tile<column_tiling> column_tile;
-  row_tile.template place<Exact>(first_column, threads * Width, last_column);
-  column_tile.template place<Exact>(first_column, threads * Width, last_column);
+  row_tile.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column);
+  column_tile.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column);
 
   detail::frame<Column, column_tiling> column;
   detail::accumulators<Column, lanes> sums;
@@ -240,10 +230,11 @@ __global__ void __launch_bounds__(MaxBlock, 1024 / MaxBlock)
     const bool ok = mine < end;
     row_tile.fixed = column_tile.fixed = static_cast<int>(ok ? mine : end - 1);
     row_tile.fixed_ok = column_tile.fixed_ok = ok;
-    detail::evaluate<detail::elements_of_phase<Column, 0, false>>(column, column_tile, args);
-    if (ok) detail::step<0, lanes>(Column{}, numbers{}, sums, column, column_tile);
+    detail::evaluate<detail::elements_of_phase<Column, 0>>(column, column_tile, args, false, [&](int u) {
+      if (ok) detail::steps_of_phase<Column, 0, lanes>::item(sums, column, column_tile, u);
+    });
     detail::frame<Row, row_tiling> row;
-    detail::persistent_phases<Row, row_tiling, Threads, Exact, ways>(
+    detail::persistent_phases<Row, row_tiling>(
         std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row, row_tile, args, threadIdx.x == 0 && ok,
         detail::storage_of_turn<Row>(storage, turn), detail::walk_threads<Threads>{});
   }
@@ -265,7 +256,7 @@ __global__ void __launch_bounds__(detail::walk_block)
   constexpr int ways = detail::row_ways<Row, lanes>;
   constexpr std::int64_t rows_at_once = 4;
   constexpr Index stride = detail::walk_block * Width;
-  alignas(16) __shared__ unsigned char storage[detail::walk_storage<Row>];
+  alignas(16) __shared__ unsigned char storage[detail::storage_of_turns<Row>];
 
   detail::tile<row_tiling> row_tile;
   detail::tile<column_tiling> column_tile;
@@ -285,7 +276,7 @@ __global__ void __launch_bounds__(detail::walk_block)
                                                    detail::storage_of_turn<Row>(storage, turn));
     }
     for (Index c = 0; c < static_cast<Index>(args.rnumel); c += stride * Items) {
-      column_tile.template place<false>(c + static_cast<Index>(threadIdx.x * Width), stride,
+      column_tile.template place<0>(c + static_cast<Index>(threadIdx.x * Width), stride,
                                         static_cast<Index>(args.rnumel) - Width);
       if (at == begin) detail::start<0, lanes>(Column{}, numbers{}, sums);
       else detail::read_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
@@ -293,8 +284,8 @@ __global__ void __launch_bounds__(detail::walk_block)
       detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
       for (std::int64_t x = at; x < stop; ++x) {
         column_tile.fixed = static_cast<Index>(x);
-        detail::evaluate<detail::elements_of_phase<Column, 0, false>>(column, column_tile, args);
-        detail::step<0, lanes>(Column{}, numbers{}, sums, column, column_tile);
+        detail::evaluate_and_step<detail::elements_of_phase<Column, 0>, 0, lanes>(sums, column, column_tile,
+                                                                                         args);
       }
       detail::write_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
     }

@@ -15,7 +15,7 @@ namespace detail {
 /// 32-bit words that a thread holds per column from row to row, or from phase to phase of a row.
 template <class Row, class Column>
 inline constexpr int walk_words = [] {
-  int words = phase_facts<Row>::kept_words;
+  int words = (phase_facts<Row>::kept_bytes + 3) / 4;
   for (int bytes : sinter::detail::split_facts<Column>::bytes) words += (bytes + 3) / 4;
   return words;
 }();

@@ -29,6 +29,11 @@ struct staged_tiling
       T* tile = reinterpret_cast<T*>(storage + offset);
       return tile[(column + lane) * tile_pitch<T> + row + item * rows];
     }
+    template <int I, class T>
+    __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int item) const {
+#pragma unroll
+      for (int j = 0; j < Width; ++j) out[j] = widen<T>(value<I, T>(item, j));
+    }
   };
   template <int I>
   static constexpr bool stages = transposed_facts<Body>::facts.offset[I] > 0;

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/combine.cuh"
-#include "sinter/kernels/cuda/reduction.cuh"
+#include "sinter/kernels/cuda/reduction_looped.cuh"
 
 namespace sinter::cuda {
 
@@ -156,9 +156,8 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
     const index stride = static_cast<index>(column_block / along);
     const index mine = static_cast<index>(static_cast<int>(threadIdx.x) / along);
     for (index r = static_cast<index>(first); r < static_cast<index>(end); r += stride * Tiling::items) {
-      t.template place<false>(r + mine, stride, static_cast<index>(end) - 1);
-      evaluate<elements_of_phase<Body, P, false>>(f, t, args);
-      step<P, width>(Body{}, numbers{}, acc, f, t);
+      t.template place<0>(r + mine, stride, static_cast<index>(end) - 1);
+      evaluate_and_step<elements_of_phase<Body, P>, P, width>(acc, f, t, args);
     }
     combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
     if constexpr (can_split) {

@@ -6,8 +6,10 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/launch.cuh"
-#include "sinter/kernels/cuda/reduction.cuh"
 #include "sinter/kernels/cuda/reduction_column.cuh"
+#include "sinter/kernels/cuda/reduction_looped.cuh"
+#include "sinter/kernels/cuda/reduction_persistent.cuh"
+#include "sinter/kernels/two_pass.hpp"
 
 namespace sinter::cuda {
 
@@ -28,10 +30,14 @@ inline dim3 grid_of(std::int64_t blocks, std::int64_t splits) {
   return dim3(static_cast<unsigned>((blocks + z - 1) / z), static_cast<unsigned>(splits), static_cast<unsigned>(z));
 }
 
-template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... S, class Args>
+/// Threads is 0 where only `shape` knows.
+template <int Width, int Items, int Threads, int MaxBlock, int Full, class... S, class Args>
 void launch_persistent(body<S...>, const Args& args, const row_shape& shape, cudaStream_t stream, const char* name) {
-  launch(&reduction_persistent<body<S...>, Width, Items, Threads, MaxBlock, Exact, Args>,
-         dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
+  using phases = phase_facts<body<S...>>;
+  constexpr int blocks = least_blocks(MaxBlock, Width * Items, phases::kept_bytes, phases::late_bytes);
+  constexpr auto kernel = &reduction_persistent<body<S...>, Width, Items, Threads, MaxBlock,
+                                                blocks, Full, Args>;
+  launch(kernel, dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
          dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args);
 }
 
@@ -61,34 +67,35 @@ void launch_column(body<S...>, const Args& args, std::int64_t splits, void* work
 
 template <class Body, long StaticRnumel, class Args>
 void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
-  using phases = phase_facts<Body>;
+  using held = typename sinter::detail::held_body<Body>::type;
   constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
-  constexpr int kept = phases::kept_words;
+  constexpr held_lanes lanes = lanes_of_body<held>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
   if constexpr (StaticRnumel >= 0) {
-    constexpr row_shape shape = choose_row(StaticRnumel, width, kept, can_split);
+    constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
     if (fits) {
       if constexpr (shape.persistent) {
-        constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticRnumel;
-        return launch_persistent<width, shape.items, shape.threads, shape.block(), exact>(Body{}, args, shape, stream,
-                                                                                          name);
+        constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
+        return launch_persistent<width, shape.items, shape.threads, shape.block(), full>(
+            held{}, args, shape, stream, name);
       } else if constexpr (StaticRnumel < narrow_limit) {
         return launch_looped<width, shape.items, shape.threads, int>(Body{}, args, splits, workspace, stream, name);
       }
     }
   } else {
-    constexpr row_shape looped = choose_row(narrow_limit, width, kept, can_split);
+    constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
     if (fits) {
       // One phase gains nothing from holding the row.
-      if constexpr (kept > 0) {
-        if (args.rnumel > 0 && args.rnumel <= dynamic_limit(width, kept)) {
-          constexpr int items = dynamic_items(width, kept);
-          return launch_persistent<width, items, 0, 1024, false>(Body{}, args, row_of(args.rnumel / width, items),
-                                                                 stream, name);
-        }
+      if constexpr (phase_facts<held>::kept_bytes > 0) {
+        constexpr int few = items_of(lanes.few, width), most = items_of(lanes.most, width);
+        const std::int64_t groups = args.rnumel / width;
+        if (groups > 0 && groups <= 512 * few)
+          return launch_persistent<width, few, 0, 512, 0>(held{}, args, row_of(groups, few), stream, name);
+        if (groups > 0 && groups <= 1024 * most)
+          return launch_persistent<width, most, 0, 1024, 0>(held{}, args, row_of(groups, most), stream, name);
       }
       if constexpr (width > 1)
         return launch_looped<width, looped.items, looped.threads, int>(Body{}, args, splits, workspace, stream, name);

@@ -247,6 +247,10 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       at_slot<N>() = static_cast<compute_t<T>>(__builtin_bit_cast(double, Bits));
     else at_slot<N>() = static_cast<compute_t<T>>(Bits);
   }
+  template <int N, class T>
+  void evaluate(row_length<T>) {
+    at_slot<N>() = static_cast<compute_t<T>>(args_.rnumel);
+  }
   template <int N, class At>
   void evaluate(index_value<At>) {
     each_offset<N, At>([](std::int64_t offset) { return offset; });

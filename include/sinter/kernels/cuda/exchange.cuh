@@ -1,0 +1,61 @@
+// Values that pass between threads: from lane to lane of a warp, word by word, and from block to block through memory.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstring>
+
+namespace sinter::cuda::detail {
+
+inline constexpr unsigned all_lanes = 0xffffffffu;
+
+template <class T>
+struct words_of {
+  static constexpr int count = (static_cast<int>(sizeof(T)) + 3) / 4;
+  unsigned w[count];
+  __device__ __forceinline__ explicit words_of(const T& value) {
+    w[count - 1] = 0;
+    memcpy(w, &value, sizeof(T));
+  }
+  __device__ __forceinline__ T value() const {
+    T v;
+    memcpy(&v, w, sizeof(T));
+    return v;
+  }
+};
+
+template <class T>
+__device__ __forceinline__ T from_lane_xor(const T& value, int offset) {
+  words_of<T> words(value);
+#pragma unroll
+  for (unsigned& w : words.w) w = __shfl_xor_sync(all_lanes, w, offset);
+  return words.value();
+}
+
+/// The value of lane 0 of each group of `lanes`.
+template <class T>
+__device__ __forceinline__ T from_first_lane(const T& value, int lanes) {
+  words_of<T> words(value);
+#pragma unroll
+  for (unsigned& w : words.w) w = __shfl_sync(all_lanes, w, 0, lanes);
+  return words.value();
+}
+
+/// Reads what another block wrote: past the L1 cache, which nobody invalidates.
+template <class T>
+__device__ __forceinline__ T read_shared_by_blocks(const T* p) {
+  T v;
+  if constexpr (sizeof(T) % 4 == 0 && alignof(T) >= 4) {
+    unsigned w[sizeof(T) / 4];
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) w[i] = __ldcg(reinterpret_cast<const unsigned*>(p) + i);
+    memcpy(&v, w, sizeof(T));
+  } else {
+    unsigned char b[sizeof(T)];
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(sizeof(T)); ++i) b[i] = __ldcg(reinterpret_cast<const unsigned char*>(p) + i);
+    memcpy(&v, b, sizeof(T));
+  }
+  return v;
+}
+
+}  // namespace sinter::cuda::detail

@@ -1,0 +1,102 @@
+// The threads that share a row, and how their partial states become one: lanes of a warp, then warps.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/combine.cuh"
+
+namespace sinter::cuda::detail {
+
+/// The threads that share a row: blockDim.x of them, or Threads when that is known. Where a block has another shape,
+/// another class with the same members says how its threads share rows.
+template <int Threads>
+struct row_threads {
+  static __device__ __forceinline__ int count() { return Threads > 0 ? Threads : static_cast<int>(blockDim.x); }
+  static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }  ///< of the row
+  static __device__ __forceinline__ int row() { return static_cast<int>(threadIdx.y); }     ///< of the block
+  static __device__ __forceinline__ int lanes() { return count() < 32 ? count() : 32; }
+  static __device__ __forceinline__ int warps() { return count() / 32; }
+  static __device__ __forceinline__ void sync() { __syncthreads(); }  ///< those of the row at least
+};
+
+/// Lanes of a warp combine; then each warp leaves its state for the others.
+template <class Threads, bool Wanted, int P, int I, class S, int Ways, class Body, class Accumulators>
+__device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* storage, const Threads& threads) {
+  if constexpr (Wanted) {
+    using fold = reduction_of<S>;
+    auto& states = lanes_of<I>(acc);
+#pragma unroll
+    for (int k = 1; k < Ways; ++k) states[0] = fold::combine(states[0], states[k]);
+#pragma unroll
+    for (int offset = threads.lanes() / 2; offset > 0; offset /= 2)
+      states[0] = fold::combine(states[0], from_lane_xor(states[0], offset));
+    if (threads.count() > 32 && threads.thread() % 32 == 0) {
+      auto* partial = reinterpret_cast<typename fold::state*>(storage + phase_offset<Body, P, I, 32>);
+      partial[threads.row() * threads.warps() + threads.thread() / 32] = states[0];
+    }
+  }
+}
+/// Every warp combines the warps' states for itself: no second synchronisation.
+template <class Threads, bool Wanted, int P, int I, class S, class Body, class Accumulators>
+__device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned char* storage,
+                                              const Threads& threads) {
+  if constexpr (Wanted) {
+    using fold = reduction_of<S>;
+    auto& state = lanes_of<I>(acc)[0];
+    const auto* partial = reinterpret_cast<const typename fold::state*>(storage + phase_offset<Body, P, I, 32>) +
+                          threads.row() * threads.warps();
+    int slots = 1;
+    while (slots < threads.warps()) slots *= 2;
+    const int slot = threads.thread() & (slots - 1);
+    state = slot < threads.warps() ? partial[slot] : fold::init();
+#pragma unroll
+    for (int offset = slots / 2; offset > 0; offset /= 2) state = fold::combine(state, from_lane_xor(state, offset));
+  }
+}
+template <class Threads, bool Wanted, int I, class S, class Accumulators, class Frame>
+__device__ __forceinline__ void finish_row(Accumulators& acc, Frame& f, const Threads& threads) {
+  if constexpr (Wanted) {
+    using fold = reduction_of<S>;
+    auto result = fold::finish(lanes_of<I>(acc)[0]);
+    if constexpr (!fold::same_in_all_lanes) result = from_first_lane(result, threads.lanes());
+    lanes_of<I>(f)[0] = result;
+  }
+}
+
+/// All partial states of phase P into one, the same in all threads of the row.
+template <int P, int Ways, class Threads, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void combine_row(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                            unsigned char* storage, const Threads& threads) {
+  using B = body<S...>;
+  (combine_lanes<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, Ways, B>(acc, storage, threads), ...);
+  if (threads.count() > 32) {
+    threads.sync();
+    (combine_warps<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, B>(acc, storage, threads), ...);
+  }
+}
+template <int P, class Threads, class Accumulators, class Frame, class... S, std::size_t... I>
+__device__ __forceinline__ void finish_row_phase(body<S...>, std::index_sequence<I...>, Accumulators& acc, Frame& f,
+                                                 const Threads& threads) {
+  (finish_row<Threads, reduces_in<body<S...>, P, I>, static_cast<int>(I), S>(acc, f, threads), ...);
+}
+
+/// Independent states per thread: more hide the latency of a step, fewer save registers when states are large or many.
+template <class Body, int Lanes>
+inline constexpr int row_ways = [] {
+  const int words = largest_phase<Body, 1> / 4;
+  int ways = words <= 4 ? 4 : words <= 8 ? 2 : 1;
+  while (ways > Lanes) ways /= 2;
+  return ways;
+}();
+
+/// Reductions reuse their storage in turn: with an odd number of phases every other turn begins with the other half, so
+/// that a warp that is one phase ahead of another never writes what that one reads.
+template <class Body>
+inline constexpr int storage_of_turns = 3 * largest_phase<Body, 32>;
+template <class Body>
+__device__ __forceinline__ unsigned char* storage_of_turn(unsigned char* storage, int turn) {
+  return storage + (turn & body_facts<Body>::num_phases & 1) * largest_phase<Body, 32>;
+}
+
+}  // namespace sinter::cuda::detail

@@ -1,0 +1,154 @@
+// Folds that do two passes' work in one, undone: the sum of squared deviations becomes the mean first, then a sum of
+// squares; the sum of exponentials below the greatest value comes after that value. For kernels that hold the row: a
+// pass over values in registers costs little, and plain sums combine for a fraction of what those states take. Kernels
+// that walk memory once per pass keep them. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "sinter/base/op.hpp"
+#include "sinter/kernels/body.hpp"
+
+namespace sinter::detail {
+
+/// Statement S with operand k at To::at(k).
+template <class S, class To>
+struct renumbered {
+  using type = S;
+};
+template <int Slot, class T, class At, int Mask, class To>
+struct renumbered<load<Slot, T, At, Mask>, To> {
+  using type = load<Slot, T, At, To::at(Mask)>;
+};
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask, class To>
+struct renumbered<gather_load<Slot, T, At, Index, Coef, Bound, Mask>, To> {
+  using type = gather_load<Slot, T, At, To::at(Index), Coef, Bound, To::at(Mask)>;
+};
+template <class Op, class T, class Result, int A, int B, int C, class To>
+struct renumbered<compute<Op, T, Result, A, B, C>, To> {
+  using type = compute<Op, T, Result, To::at(A), To::at(B), To::at(C)>;
+};
+template <class From, class T, int A, class To>
+struct renumbered<cast_to<From, T, A>, To> {
+  using type = cast_to<From, T, To::at(A)>;
+};
+template <class From, class T, int A, class To>
+struct renumbered<widen_to<From, T, A>, To> {
+  using type = widen_to<From, T, To::at(A)>;
+};
+template <class Op, class T, class Result, int A, class To>
+struct renumbered<reduce<Op, T, Result, A>, To> {
+  using type = reduce<Op, T, Result, To::at(A)>;
+};
+template <int Slot, class T, int A, class At, int Mask, class To>
+struct renumbered<store<Slot, T, A, At, Mask>, To> {
+  using type = store<Slot, T, To::at(A), At, To::at(Mask)>;
+};
+template <int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask, class To>
+struct renumbered<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>, To> {
+  using type = scatter_store<Slot, T, To::at(A), At, To::at(Index), Coef, Bound, To::at(Mask)>;
+};
+
+/// A first pass: its fold and its value. m2 and sumexp need one, which the body may have already.
+enum class first_fold : unsigned char { none, sum, amax };
+struct pass_facts {
+  first_fold is = first_fold::none, needs = first_fold::none;
+  int value = -1;
+};
+template <class S>
+inline constexpr pass_facts pass_of{};
+template <class T, class Result, int A>
+inline constexpr pass_facts pass_of<reduce<ops::sum, T, Result, A>>{first_fold::sum, first_fold::none, A};
+template <class T, class Result, int A>
+inline constexpr pass_facts pass_of<reduce<ops::amax, T, Result, A>>{first_fold::amax, first_fold::none, A};
+template <class T, class Result, int A>
+inline constexpr pass_facts pass_of<reduce<ops::m2, T, Result, A>>{first_fold::none, first_fold::sum, A};
+template <class T, class Result, int A>
+inline constexpr pass_facts pass_of<reduce<ops::sumexp, T, Result, A>>{first_fold::none, first_fold::amax, A};
+
+template <class Body, class Numbers = std::make_index_sequence<Body::size>>
+struct two_pass;
+template <class... S, std::size_t... I>
+struct two_pass<body<S...>, std::index_sequence<I...>> {
+  static constexpr int size = sizeof...(S);
+  struct table {
+    int known[size + 1]{};  // of an m2 or sumexp: the statement that is its first pass already, or -1
+    int at[size + 1]{};     // where statement s goes
+  };
+  static constexpr table facts = [] {
+    constexpr pass_facts passes[] = {pass_of<S>..., pass_facts{}};
+    table t{};
+    int next = 0;
+    for (int s = 0; s < size; ++s) {
+      t.known[s] = -1;
+      for (int k = 0; k < s && passes[s].needs != first_fold::none; ++k)
+        if (passes[k].is == passes[s].needs && passes[k].value == passes[s].value) t.known[s] = k;
+      if (passes[s].needs == first_fold::sum) next += 4;  // length, mean, deviation, square
+      if (passes[s].needs == first_fold::amax) next += 2;  // difference, exponential
+      if (passes[s].needs != first_fold::none && t.known[s] < 0) ++next;
+      t.at[s] = next++;
+    }
+    return t;
+  }();
+  struct places {
+    static constexpr int at(int s) { return s < 0 ? s : facts.at[s]; }
+  };
+
+  template <int N, class Statement>
+  struct rewritten {
+    using type = body<typename renumbered<Statement, places>::type>;
+  };
+  /// The first pass goes before the second, unless the body has it.
+  template <int N, class First, class Second>
+  struct both_passes {
+    using type = Second;
+  };
+  template <int N, class First, class... P>
+    requires(facts.known[N] < 0)
+  struct both_passes<N, First, body<P...>> {
+    using type = body<First, P...>;
+  };
+  template <int N>
+  static constexpr int first_pass(int inserted) {
+    return facts.known[N] >= 0 ? facts.at[facts.known[N]] : facts.at[N] - inserted - 1;
+  }
+  template <int N, class T, class Result, int A>
+  struct rewritten<N, reduce<ops::m2, T, Result, A>> {
+    using C = compute_t<T>;
+    static constexpr int here = facts.at[N], value = places::at(A), sum = first_pass<N>(4);
+    using type = typename both_passes<
+        N, reduce<ops::sum, C, C, value>,
+        body<row_length<C>, compute<ops::div, C, C, sum, here - 4>, compute<ops::sub, C, C, value, here - 3>,
+             compute<ops::mul, C, C, here - 2, here - 2>, reduce<ops::sum, C, Result, here - 1>>>::type;
+  };
+  template <int N, class T, class Result, int A>
+  struct rewritten<N, reduce<ops::sumexp, T, Result, A>> {
+    static constexpr int here = facts.at[N], value = places::at(A), greatest = first_pass<N>(2);
+    using type = typename both_passes<N, reduce<ops::amax, T, T, value>,
+                                      body<compute<ops::sub, T, T, value, greatest>,
+                                           compute<ops::exp, T, T, here - 2>, reduce<ops::sum, T, Result, here - 1>>>::type;
+  };
+
+  template <class... Lists>
+  struct joined;
+  template <class... A, class... B, class... Rest>
+  struct joined<body<A...>, body<B...>, Rest...> : joined<body<A..., B...>, Rest...> {};
+  template <class... A>
+  struct joined<body<A...>> {
+    using type = body<A...>;
+  };
+  using type = typename joined<body<>, typename rewritten<static_cast<int>(I), S>::type...>::type;
+};
+
+/// The body for a kernel that holds its rows. One phase gains nothing from holding them, and stays as it is.
+template <class Body, bool SeveralPhases = (body_facts<Body>::num_phases > 1)>
+struct held_body {
+  using type = typename two_pass<Body>::type;
+};
+template <class Body>
+struct held_body<Body, false> {
+  using type = Body;
+};
+
+}  // namespace sinter::detail
