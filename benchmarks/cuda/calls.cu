@@ -1,5 +1,6 @@
 // What a call costs the host: fused functions of one kernel and of one to eight arguments, beside the bare launch of an
-// empty kernel that takes the same argument block. Sizes are small; the stream's queue never fills, so nothing waits.
+// empty kernel that takes the same argument block; plans of several kernels, called and captured. Sizes are small; the
+// stream's queue never fills, so nothing waits.
 // SPDX-License-Identifier: BSL-1.0
 #include "bench.cuh"
 
@@ -17,8 +18,16 @@ constexpr auto accumulate = [](auto first, auto... rest) {
   else return si::assign(first, (first + ... + rest));
 };
 constexpr auto normalise = [](auto x) { return si::assign(x, si::softmax(x)); };
-constexpr auto total_of_many = si::fuse<si::tensor<float, si::dyn>>([](auto x) { return si::sum(x); });
+constexpr auto total = [](auto x) { return si::sum(x); };
+constexpr auto total_of_many = si::fuse<si::tensor<float, si::dyn>>(total);
 constexpr int size = 4096;
+using Square = si::tensor<float, 64, 64>;
+constexpr auto network = [](auto x, auto weights) {
+  auto h = si::relu(si::matmul(x, weights) + x);
+  auto g = si::tanh(si::matmul(h, weights)) * h;
+  return si::matmul(g, weights) + x;
+};
+constexpr auto layers = si::fuse<si::eager, Square, Square>(network);
 using Static = si::tensor<float, size>;
 using Dynamic = si::tensor<float, si::dim<"n">>;
 using Matrix = si::tensor<float, si::dyn, 64>;
@@ -26,7 +35,7 @@ using Matrix = si::tensor<float, si::dyn, 64>;
 /// Microseconds of the host for one call: batches that the stream's queue holds.
 template <class Call>
 void time_calls(const std::string& name, Call call) {
-  const auto run = [call](::benchmark::State& state) {
+  const auto run = [call](::benchmark::State& state) mutable {
     constexpr int calls = 256;
     for (auto _ : state) {
       check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
@@ -104,6 +113,15 @@ int main(int argc, char** argv) {
   time_calls("call/split_sum", [=] { total_of_many(stream(), vector, scalar); });
   time_calls("call/split_sum_with_workspace", [=] { total_of_many(executor, vector, scalar); });
   time_launches("split_sum", total_of_many);
+
+  // Eight kernels, called and as one graph: replayed as it is, with the same arguments, with others each time.
+  static_assert(layers.kernel_count() == 8);
+  const Square x(memory[0].data()), weights(memory[1].data()), out(memory[2].data()), other(memory[3].data());
+  si::captured graph(layers, x, weights, out);
+  time_calls("call/eight_kernels", [=] { layers(stream(), x, weights, out); });
+  time_calls("captured/replay", [&] { graph(stream()); });
+  time_calls("captured/same", [&] { graph(stream(), x, weights, out); });
+  time_calls("captured/other", [&, turn = 0]() mutable { graph(stream(), x, weights, turn++ % 2 ? out : other); });
 
   ::benchmark::Initialize(&argc, argv);
   ::benchmark::RunSpecifiedBenchmarks();

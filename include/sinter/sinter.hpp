@@ -10,5 +10,5 @@
 #include "sinter/run/require.hpp"
 
 #ifdef __CUDACC__
-#include "sinter/run/cuda.cuh"
+#include "sinter/run/captured.cuh"
 #endif

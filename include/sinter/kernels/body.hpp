@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -115,6 +116,11 @@ struct bodies {};
 struct scalar_value {
   double d;
   std::int64_t i;
+
+  /// The same bits: 0.0 is not -0.0.
+  friend constexpr bool operator==(const scalar_value& a, const scalar_value& b) {
+    return a.i == b.i && std::bit_cast<std::uint64_t>(a.d) == std::bit_cast<std::uint64_t>(b.d);
+  }
 };
 
 /// What a kernel receives by value. numel and rnumel are the extents of x and r.

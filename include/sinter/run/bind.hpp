@@ -23,6 +23,8 @@ struct bound_argument {
   std::int64_t bytes = 0;  ///< from the first to past the last element
   std::int64_t extents[max_rank]{};
   std::int64_t strides[max_rank]{};
+
+  friend bool operator==(const bound_argument&, const bound_argument&) = default;
 };
 
 template <class T>

@@ -104,38 +104,46 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
   }
 }
 
+/// Device memory that a checked call needs: its intermediate buffers, then what its split reductions share.
+template <class Program, int... Index>
+std::int64_t memory_bytes(const call<Program>& c, std::integer_sequence<int, Index...>) {
+  return c.intermediate_bytes + scratch_bytes<Program, Index...>([&](const number_source& n) { return c.value(n); });
+}
+/// Kernel after kernel, with so much memory.
+template <class Program, int... Index>
+void launch_kernels(call<Program>& c, void* memory, cudaStream_t stream, std::integer_sequence<int, Index...>) {
+  c.workspace = static_cast<char*>(memory);
+  (launch_kernel<Program, Index>(c, c.workspace + c.intermediate_bytes, stream,
+                                 std::make_integer_sequence<int, Program::template num_parts<Index>>{}),
+   ...);
+}
+
 template <>
 struct runner<cuda_executor> {
-  template <class Program, int... Index>
-  static void run(call<Program>& c, const cuda_executor& e, std::integer_sequence<int, Index...>) {
+  template <class Program, class Kernels>
+  static void run(call<Program>& c, const cuda_executor& e, Kernels kernels) {
     check_device(c);
-    const std::int64_t scratch = scratch_bytes<Program, Index...>([&](const number_source& n) { return c.value(n); });
-    const std::int64_t bytes = c.intermediate_bytes + scratch;
+    const std::int64_t bytes = memory_bytes(c, kernels);
     if (e.workspace != nullptr && e.workspace_bytes < bytes)
       throw argument_error("the executor's workspace has " + std::to_string(e.workspace_bytes) +
                            " bytes, this call needs " + std::to_string(bytes));
-    void* memory = e.workspace;
-    const bool own = bytes > 0 && memory == nullptr;
-    if (own)
-      cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), e.stream), "cudaMallocAsync",
-                          "fuse");
-    c.workspace = static_cast<char*>(memory);
+    if (bytes == 0 || e.workspace != nullptr) return launch_kernels(c, e.workspace, e.stream, kernels);
+    void* memory = nullptr;
+    cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), e.stream), "cudaMallocAsync", "fuse");
     try {
-      (launch_kernel<Program, Index>(c, c.workspace + c.intermediate_bytes, e.stream,
-                                     std::make_integer_sequence<int, Program::template num_parts<Index>>{}),
-       ...);
+      launch_kernels(c, memory, e.stream, kernels);
     } catch (...) {
-      if (own) (void)cudaFreeAsync(memory, e.stream);
+      (void)cudaFreeAsync(memory, e.stream);
       throw;
     }
-    if (own) cuda::detail::check(cudaFreeAsync(memory, e.stream), "cudaFreeAsync", "fuse");
+    cuda::detail::check(cudaFreeAsync(memory, e.stream), "cudaFreeAsync", "fuse");
   }
 };
 
 template <>
 struct runner<cudaStream_t> {
-  template <class Program, int... Index>
-  static void run(call<Program>& c, cudaStream_t stream, std::integer_sequence<int, Index...> kernels) {
+  template <class Program, class Kernels>
+  static void run(call<Program>& c, cudaStream_t stream, Kernels kernels) {
     runner<cuda_executor>::run(c, cuda_executor{stream}, kernels);
   }
 };

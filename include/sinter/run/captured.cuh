@@ -1,0 +1,168 @@
+// captured: a plan as one CUDA graph, recorded once and replayed by one launch. It owns the graph and the workspace;
+// calls with other arguments record again and update the graph in place, which is made anew only where kernels come or
+// go. How kernels are launched is run/cuda.cuh's matter. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "sinter/run/cuda.cuh"
+#include "sinter/run/fuse.hpp"
+
+namespace sinter {
+namespace detail {
+
+struct cuda_deleter {
+  void operator()(cudaStream_t stream) const { (void)cudaStreamDestroy(stream); }
+  void operator()(cudaGraph_t graph) const { (void)cudaGraphDestroy(graph); }
+  void operator()(cudaGraphExec_t graph) const { (void)cudaGraphExecDestroy(graph); }  // when it has run
+  void operator()(void* memory) const { (void)cudaFree(memory); }                      // waits for the device
+};
+template <class Handle>
+using cuda_handle = std::unique_ptr<std::remove_pointer_t<Handle>, cuda_deleter>;
+
+/// What `launch` puts into the stream, as a graph.
+template <class Launch>
+cuda_handle<cudaGraph_t> capture(cudaStream_t stream, const Launch& launch) {
+  cudaGraph_t graph = nullptr;
+  cuda::detail::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture",
+                      "captured");
+  try {
+    launch();
+  } catch (...) {
+    if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) (void)cudaGetLastError();
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    throw;
+  }
+  cuda::detail::check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture", "captured");
+  return cuda_handle<cudaGraph_t>(graph);
+}
+
+/// A call as a graph: with which arguments it was recorded, on which device, in which memory.
+template <class Program>
+class recorded_call {
+ public:
+  recorded_call() {
+    cudaStream_t stream = nullptr;
+    cuda::detail::check(cudaGetDevice(&device_), "cudaGetDevice", "captured");
+    cuda::detail::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate", "captured");
+    stream_.reset(stream);
+  }
+
+  template <class Kernels>
+  void record(call<Program>& c, Kernels kernels) {
+    if (launchable_ != nullptr && std::equal(arguments_, arguments_ + c.num_arguments, c.arguments)) return;
+    check_device(c);
+    int device = 0;
+    cuda::detail::check(cudaGetDevice(&device), "cudaGetDevice", "captured");
+    if (device != device_)
+      throw argument_error("captured: the graph is one of device " + std::to_string(device_) +
+                           ", the current device is " + std::to_string(device));
+    const std::int64_t bytes = memory_bytes(c, kernels);
+    cuda_handle<void*> larger = bytes > workspace_bytes_ ? allocate(bytes) : nullptr;
+    void* const memory = larger != nullptr ? larger.get() : workspace_.get();
+    update(capture(stream_.get(), [&] { launch_kernels(c, memory, stream_.get(), kernels); }));
+    std::copy(c.arguments, c.arguments + c.num_arguments, arguments_);
+    if (larger == nullptr) return;
+    workspace_ = std::move(larger);
+    workspace_bytes_ = bytes;
+  }
+
+  void replay(cudaStream_t stream) const {
+    if (launchable_ == nullptr)
+      throw argument_error("captured: there is no graph, it was moved away or could not be made; capture again");
+    cuda::detail::check(cudaGraphLaunch(launchable_.get(), stream), "cudaGraphLaunch", "captured");
+  }
+
+ private:
+  static cuda_handle<void*> allocate(std::int64_t bytes) {
+    void* memory = nullptr;
+    cuda::detail::check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)), "cudaMalloc", "captured");
+    return cuda_handle<void*>(memory);
+  }
+  void update(const cuda_handle<cudaGraph_t>& graph) {
+    cudaGraphExecUpdateResultInfo info{};
+    if (launchable_ != nullptr && cudaGraphExecUpdate(launchable_.get(), graph.get(), &info) == cudaSuccess) return;
+    (void)cudaGetLastError();  // kernels came or went: another graph
+    launchable_.reset();
+    cudaGraphExec_t fresh = nullptr;
+    cuda::detail::check(cudaGraphInstantiate(&fresh, graph.get(), 0), "cudaGraphInstantiate", "captured");
+    launchable_.reset(fresh);
+  }
+
+  int device_ = 0;
+  cuda_handle<cudaStream_t> stream_;  // recorded into, never run in
+  std::int64_t workspace_bytes_ = 0;
+  cuda_handle<void*> workspace_;
+  cuda_handle<cudaGraphExec_t> launchable_;
+  bound_argument arguments_[call<Program>::num_arguments + 1]{};
+};
+
+/// The executor that records.
+template <class Program>
+struct recorder {
+  recorded_call<Program>* to;
+};
+template <class Program>
+struct runner<recorder<Program>> {
+  template <class Kernels>
+  static void run(call<Program>& c, const recorder<Program>& r, Kernels kernels) {
+    r.to->record(c, kernels);
+  }
+};
+
+}  // namespace detail
+
+/// What is not fused cannot be captured; what fuse has refused does nothing, so that one mistake is one error.
+template <class F>
+class captured {
+  static_assert(std::is_same_v<F, refused>, "captured(f, ...): f is not a fused function; give what fuse returns");
+
+ public:
+  template <class... A>
+  explicit captured(const F&, A&&...) {}
+  template <class... A>
+  void operator()(cudaStream_t, A&&...) const {}
+};
+template <class F, class... A>
+captured(const F&, A&&...) -> captured<F>;
+
+/// A fused function and its arguments as one CUDA graph on the current device: `captured g(f, inputs..., outputs...)`
+/// records, `g(stream)` replays with one launch, asynchronously. `g(stream, inputs..., outputs...)` replays with these
+/// arguments: other pointers, values, extents or strides than the last are recorded first. A replay neither allocates
+/// nor waits; only extents that need a larger workspace than any before allocate it, and wait for the device to free
+/// the old one, as the destructor does. Movable; one thread at a time. Replays share the workspace: where they are in
+/// several streams and arguments change in between, the caller orders them. Throws what a call of f throws; a wrong
+/// argument leaves the graph as it was.
+template <options Options, class Fn, class... T>
+class captured<fused<Options, Fn, T...>> {
+  using function = fused<Options, Fn, T...>;
+
+ public:
+  template <class... A>
+  explicit captured(const function& f, A&&... arguments) {
+    f(detail::recorder<typename function::program>{&recorded_}, arguments...);
+  }
+
+  void operator()(cudaStream_t stream) const { recorded_.replay(stream); }
+  template <class... A>
+  requires(sizeof...(A) > 0) void operator()(cudaStream_t stream, A&&... arguments) {
+    function{}(detail::recorder<typename function::program>{&recorded_}, arguments...);
+    recorded_.replay(stream);
+  }
+
+ private:
+  detail::recorded_call<typename function::program> recorded_;
+};
+
+/// captured<decltype(f)> of a constant f, as a member's type.
+template <class Fused>
+class captured<const Fused> : public captured<Fused> {
+ public:
+  using captured<Fused>::captured;
+  captured(captured<Fused>&& other) noexcept : captured<Fused>(std::move(other)) {}
+};
+
+}  // namespace sinter
