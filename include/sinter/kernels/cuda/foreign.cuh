@@ -1,5 +1,5 @@
-// Foreign matmul: one call of cuBLASLt, one kernel. Handles are per thread and device, chosen algorithms are remembered
-// per problem, so a repeated call only launches; nothing synchronises, so it can be captured.
+// Foreign matmul: one call of cuBLASLt, one kernel. Handles are per thread and device, descriptors and algorithms are
+// remembered per problem, so a repeated call only launches; nothing synchronises, so it can be captured.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -48,54 +48,33 @@ inline cudaDataType_t blas_type(dtype type) {
   }
 }
 
-/// A matrix of a call, owning its descriptor. A column-major matrix is told to be the transpose of a row-major one.
+/// A matrix of a call. A column-major one is told to be the transpose of a row-major one.
 struct blas_matrix {
-  cublasLtMatrixLayout_t layout = nullptr;
+  cublasLtMatrixLayoutOpaque_t layout{};
   bool transposed = false;
 
-  blas_matrix(cudaDataType_t type, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col,
-              std::int64_t batch, std::int64_t batches, const char* name) {
+  void describe(cudaDataType_t type, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col,
+                std::int64_t batch, std::int64_t batches, const char* name) {
     const bool row_major = (col == 1 || cols == 1) && (row >= cols || rows == 1);
     transposed = !row_major;
     const std::int64_t stored_rows = row_major ? rows : cols, stored_cols = row_major ? cols : rows;
     std::int64_t leading = row_major ? row : col;
     if (leading < stored_cols) leading = stored_cols;  // a single row: its stride is never used
-    check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(stored_rows),
-                                     static_cast<std::uint64_t>(stored_cols), leading),
-          "cublasLtMatrixLayoutCreate", name);
+    check(cublasLtMatrixLayoutInit(&layout, type, static_cast<std::uint64_t>(stored_rows),
+                                   static_cast<std::uint64_t>(stored_cols), leading),
+          "cublasLtMatrixLayoutInit", name);
     set(CUBLASLT_MATRIX_LAYOUT_ORDER, static_cast<std::int32_t>(CUBLASLT_ORDER_ROW), name);
     set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batches), name);
     set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, batch, name);
   }
   template <class T>
   void set(cublasLtMatrixLayoutAttribute_t attribute, T value, const char* name) {
-    check(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof(value)),
+    check(cublasLtMatrixLayoutSetAttribute(&layout, attribute, &value, sizeof(value)),
           "cublasLtMatrixLayoutSetAttribute", name);
   }
-  blas_matrix(const blas_matrix&) = delete;
-  blas_matrix& operator=(const blas_matrix&) = delete;
-  ~blas_matrix() { (void)cublasLtMatrixLayoutDestroy(layout); }
 };
 
-struct blas_operation {
-  cublasLtMatmulDesc_t description = nullptr;
-  blas_operation(dtype type, bool transpose_a, bool transpose_b, const char* name) {
-    const bool twofold = type == dtype::f64;
-    check(cublasLtMatmulDescCreate(&description, twofold ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                                   twofold ? CUDA_R_64F : CUDA_R_32F),
-          "cublasLtMatmulDescCreate", name);
-    const cublasOperation_t a = transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, b = transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check(cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof(a)),
-          "cublasLtMatmulDescSetAttribute", name);
-    check(cublasLtMatmulDescSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof(b)),
-          "cublasLtMatmulDescSetAttribute", name);
-  }
-  blas_operation(const blas_operation&) = delete;
-  blas_operation& operator=(const blas_operation&) = delete;
-  ~blas_operation() { (void)cublasLtMatmulDescDestroy(description); }
-};
-
-/// What an algorithm depends on besides the type: extents, strides, and how the pointers are aligned.
+/// What a call's descriptors and algorithm depend on: extents, strides, type, device, how the pointers are aligned.
 struct blas_problem {
   foreign_matmul call{};
   int device = 0;
@@ -119,46 +98,76 @@ inline std::uint32_t alignment_of(const void* p) {
   return alignment;
 }
 
-/// The library's first choice among algorithms that are one kernel: no workspace, no split of k that a second would add
-/// up.
-inline cublasLtMatmulAlgo_t choose_algorithm(cublasLtHandle_t handle, const blas_operation& operation,
-                                             const blas_matrix& a, const blas_matrix& b, const blas_matrix& out,
-                                             const blas_problem& problem, const char* name) {
+/// What cublasLtMatmul is given besides the pointers, in memory that nobody has to free. The algorithm is the library's
+/// first choice among those that are one kernel: no workspace, no split of k that a second would add up.
+struct blas_call {
+  blas_matrix a, b, out;
+  cublasLtMatmulDescOpaque_t operation{};
+  cublasLtMatmulAlgo_t algorithm{};
+
+  void make(cublasLtHandle_t handle, const blas_problem& problem, const char* name) {
+    const foreign_matmul& m = problem.call;
+    const matmul_extents& e = m.extents;
+    const cudaDataType_t type = blas_type(m.type);
+    a.describe(type, e.m, e.k, m.a_row, m.a_col, m.a_batch, e.batch, name);
+    b.describe(type, e.k, e.n, m.b_row, m.b_col, m.b_batch, e.batch, name);
+    out.describe(type, e.m, e.n, m.out_row, 1, m.out_batch, e.batch, name);
+    const bool twofold = m.type == dtype::f64;
+    check(cublasLtMatmulDescInit(&operation, twofold ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                 twofold ? CUDA_R_64F : CUDA_R_32F),
+          "cublasLtMatmulDescInit", name);
+    const auto transpose = [&](cublasLtMatmulDescAttributes_t operand, bool transposed) {
+      const cublasOperation_t how = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+      check(cublasLtMatmulDescSetAttribute(&operation, operand, &how, sizeof(how)), "cublasLtMatmulDescSetAttribute",
+            name);
+    };
+    transpose(CUBLASLT_MATMUL_DESC_TRANSA, a.transposed);
+    transpose(CUBLASLT_MATMUL_DESC_TRANSB, b.transposed);
+    choose_algorithm(handle, problem.alignment, name);
+  }
+
+ private:
+  void choose_algorithm(cublasLtHandle_t handle, std::uint32_t alignment, const char* name) {
+    cublasLtMatmulPreferenceOpaque_t preference{};
+    check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit", name);
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+      check(cublasLtMatmulPreferenceSetAttribute(&preference, attribute, &value, sizeof(value)),
+            "cublasLtMatmulPreferenceSetAttribute", name);
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{0});
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE});
+    for (const auto side : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      prefer(side, alignment);
+    cublasLtMatmulHeuristicResult_t result{};
+    int found = 0;
+    check(cublasLtMatmulAlgoGetHeuristic(handle, &operation, &a.layout, &b.layout, &out.layout, &out.layout,
+                                         &preference, 1, &result, &found),
+          "cublasLtMatmulAlgoGetHeuristic", name);
+    if (found == 0)
+      throw cuda_error("cublasLtMatmulAlgoGetHeuristic", name, "the library knows no algorithm for these operands");
+    algorithm = result.algo;
+  }
+};
+
+/// The thread's last problems keep their calls, so that a repeated one asks the library nothing.
+inline blas_call& call_for(cublasLtHandle_t handle, const blas_problem& problem, const char* name) {
   struct remembered {
     blas_problem problem{};
-    cublasLtMatmulAlgo_t algorithm{};
+    blas_call call{};
     bool used = false;
   };
   constexpr int capacity = 32;
   static thread_local remembered memory[capacity];
   static thread_local int next = 0;
-  for (const remembered& r : memory)
-    if (r.used && r.problem == problem) return r.algorithm;
-
-  cublasLtMatmulPreference_t preference = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate", name);
-  const std::uint64_t workspace = 0;
-  const std::uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE;
-  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-                                             sizeof(workspace));
-  (void)cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes,
-                                             sizeof(schemes));
-  const cublasLtMatmulPreferenceAttributes_t sides[] = {
-      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
-  for (const auto side : sides)
-    (void)cublasLtMatmulPreferenceSetAttribute(preference, side, &problem.alignment, sizeof(problem.alignment));
-  cublasLtMatmulHeuristicResult_t result{};
-  int found = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, operation.description, a.layout, b.layout,
-                                                               out.layout, out.layout, preference, 1, &result, &found);
-  (void)cublasLtMatmulPreferenceDestroy(preference);
-  check(status, "cublasLtMatmulAlgoGetHeuristic", name);
-  if (found == 0)
-    throw cuda_error("cublasLtMatmulAlgoGetHeuristic", name, "the library knows no algorithm for these operands");
-  memory[next] = {problem, result.algo, true};
+  for (remembered& r : memory)
+    if (r.used && r.problem == problem) return r.call;
+  remembered& place = memory[next];
+  place.used = false;
+  place.call.make(handle, problem, name);
+  place.problem = problem, place.used = true;
   next = (next + 1) % capacity;
-  return result.algo;
+  return place.call;
 }
 
 }  // namespace detail
@@ -184,20 +193,17 @@ inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* nam
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice", name);
   const cublasLtHandle_t handle = blas_handle(device, name);
-  const cudaDataType_t type = blas_type(m.type);
-  const blas_matrix a(type, e.m, e.k, m.a_row, m.a_col, m.a_batch, e.batch, name);
-  const blas_matrix b(type, e.k, e.n, m.b_row, m.b_col, m.b_batch, e.batch, name);
-  const blas_matrix out(type, e.m, e.n, out_row, 1, out_batch, e.batch, name);
-  const blas_operation operation(m.type, a.transposed, b.transposed, name);
   std::uint32_t alignment = alignment_of(m.out);
   for (const void* p : {m.a, m.b}) alignment = alignment_of(p) < alignment ? alignment_of(p) : alignment;
-  const cublasLtMatmulAlgo_t algorithm = choose_algorithm(handle, operation, a, b, out, {m, device, alignment}, name);
+  foreign_matmul problem = m;
+  problem.out_row = out_row, problem.out_batch = out_batch;
+  blas_call& call = call_for(handle, {problem, device, alignment}, name);
   const float one = 1, zero = 0;
   const double one_twofold = 1, zero_twofold = 0;
   const void* alpha = m.type == dtype::f64 ? static_cast<const void*>(&one_twofold) : &one;
   const void* beta = m.type == dtype::f64 ? static_cast<const void*>(&zero_twofold) : &zero;
-  check(cublasLtMatmul(handle, operation.description, alpha, m.a, a.layout, m.b, b.layout, beta, m.out, out.layout,
-                       m.out, out.layout, &algorithm, nullptr, 0, stream),
+  check(cublasLtMatmul(handle, &call.operation, alpha, m.a, &call.a.layout, m.b, &call.b.layout, beta, m.out,
+                       &call.out.layout, m.out, &call.out.layout, &call.algorithm, nullptr, 0, stream),
         "cublasLtMatmul", name);
 }
 
