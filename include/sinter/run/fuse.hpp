@@ -136,8 +136,7 @@ class fused {
     if constexpr (sizeof...(A) != num_inputs + program::num_outputs)
       detail::number_of_arguments<sizeof...(A), num_inputs, program::num_outputs>();
     if constexpr (sizeof...(A) == num_inputs + program::num_outputs) {
-      detail::call<program> c{};
-      bind(c, std::index_sequence_for<A...>{}, arguments...);
+      auto c = bind(std::index_sequence_for<A...>{}, arguments...);
       c.check();
       detail::runner<Executor>::run(c, executor, std::make_integer_sequence<int, program::num_kernels>{});
     }
@@ -145,8 +144,8 @@ class fused {
 
  private:
   template <std::size_t... I, class... A>
-  static void bind(detail::call<program>& c, std::index_sequence<I...>, A&... arguments) {
-    ((c.arguments[I] = bind_one<static_cast<int>(I)>(arguments)), ...);
+  static detail::call<program> bind(std::index_sequence<I...>, A&... arguments) {
+    return {{bind_one<static_cast<int>(I)>(arguments)...}};
   }
   template <int I, class A>
   static detail::bound_argument bind_one(A& argument) {
