@@ -32,11 +32,10 @@ using Static = si::tensor<float, size>;
 using Dynamic = si::tensor<float, si::dim<"n">>;
 using Matrix = si::tensor<float, si::dyn, 64>;
 
-/// Microseconds of the host for one call: batches that the stream's queue holds.
+/// Microseconds of the host for one call, of so many between two waits: a batch that the stream's queue holds.
 template <class Call>
-void time_calls(const std::string& name, Call call) {
-  const auto run = [call](::benchmark::State& state) mutable {
-    constexpr int calls = 256;
+void time_calls(const std::string& name, Call call, int calls = 64) {
+  const auto run = [call, calls](::benchmark::State& state) mutable {
     for (auto _ : state) {
       check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
       const auto start = std::chrono::steady_clock::now();
@@ -46,7 +45,7 @@ void time_calls(const std::string& name, Call call) {
     }
     check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
   };
-  ::benchmark::RegisterBenchmark(name.c_str(), run)->UseManualTime()->Unit(::benchmark::kMicrosecond)->Iterations(2000);
+  ::benchmark::RegisterBenchmark(name.c_str(), run)->UseManualTime()->Unit(::benchmark::kMicrosecond)->Iterations(500);
 }
 
 /// The bare launch, by the kernel's symbol and by its handle.
@@ -112,6 +111,10 @@ int main(int argc, char** argv) {
   const si::cuda_executor executor{stream(), workspace.data(), total_of_many.workspace_bytes(many)};
   time_calls("call/split_sum", [=] { total_of_many(stream(), vector, scalar); });
   time_calls("call/split_sum_with_workspace", [=] { total_of_many(executor, vector, scalar); });
+  time_calls(
+      "call/split_sum_after_a_wait", [=] { total_of_many(stream(), vector, scalar); }, 1);
+  time_calls(
+      "call/split_sum_with_workspace_after_a_wait", [=] { total_of_many(executor, vector, scalar); }, 1);
   time_launches("split_sum", total_of_many);
 
   // Eight kernels, called and as one graph: replayed as it is, with the same arguments, with others each time.
