@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "sinter/kernels/cuda/error.cuh"
 
 namespace sinter::cuda::detail {
@@ -18,6 +21,16 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t s
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, addresses, 0, stream), "cudaLaunchKernel",
         name);
+}
+
+/// Lets a kernel have more dynamic shared memory than 48 KB. Asked for once on each device, of which `asked` has a bit.
+inline void allow_shared_memory(const void* kernel, int bytes, std::atomic<std::uint64_t>& asked, const char* name) {
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice", name);
+  const std::uint64_t bit = device < 64 ? std::uint64_t(1) << device : 0;
+  if ((asked.load(std::memory_order_acquire) & bit) != 0) return;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute", name);
+  asked.fetch_or(bit, std::memory_order_release);
 }
 
 }  // namespace sinter::cuda::detail

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "sinter/kernels/cuda/error.cuh"
+#include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/matmul.cuh"
 
 namespace sinter::cuda {
@@ -49,9 +49,10 @@ void launch_tiles(matmul_problem<A, Bs, Epilogue>& problem, const Args& args, cu
 
   void (*const kernel)(Args, matmul_problem<A, Bs, Epilogue>) = &matmul_kernel<Tile, A, Bs, Epilogue, Args>;
   const void* const function = reinterpret_cast<const void*>(kernel);
-  if constexpr (block::shared_bytes > shared_without_asking)
-    detail::check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, block::shared_bytes),
-                  "cudaFuncSetAttribute", name);
+  if constexpr (block::shared_bytes > shared_without_asking) {
+    static constinit std::atomic<std::uint64_t> asked{0};
+    detail::allow_shared_memory(function, block::shared_bytes, asked, name);
+  }
   void* parameters[] = {const_cast<Args*>(&args), &problem};
   detail::check(cudaLaunchKernel(function, dim3(problem.scheduler.total), dim3(Tile::threads), parameters,
                                  block::shared_bytes, stream),
