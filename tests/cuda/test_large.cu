@@ -100,7 +100,7 @@ static bool is_small_device() {
 
 TEST_SUITE_BEGIN("large" * doctest::skip(is_small_device()));
 
-TEST_CASE("pointwise, 2^31") {
+TEST_CASE("pointwise on two billion elements") {  // the one that the sanitizers watch, by its name
   constexpr std::int64_t n = two_31 + 12345;
   const large<f16> x(n), out(n);
   si::fuse<V<f16>>(twice)(place::executor(), V<f16>(x.data(), n), V<f16>(out.data(), n));
