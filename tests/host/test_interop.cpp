@@ -70,6 +70,40 @@ TEST_CASE("wrong calls throw before anything is written") {
   twice(si::host, matrix{nullptr, 0}, matrix{nullptr, 0});
 }
 
+TEST_CASE("what is written to overlaps no other argument, in whatever order they lie") {
+  using V = si::tensor<float, si::dyn>;
+  constexpr auto grow = [](auto x, auto y, auto z) { return std::tuple(si::assign(y, x + y), x + z); };
+  constexpr auto f = si::fuse<V, V, V>(grow);
+  float m[80] = {};
+  const auto at = [&](int i) { return V(m + i, 10); };
+  const auto call = [&](int x, int y, int z, int out) { f(si::host, at(x), at(y), at(z), at(out)); };
+  // Neighbours touch; what is only read may be one, or overlap.
+  CHECK_NOTHROW(call(0, 10, 20, 30));
+  CHECK_NOTHROW(call(30, 20, 10, 0));
+  CHECK_NOTHROW(call(10, 0, 10, 20));
+  CHECK_NOTHROW(call(20, 0, 25, 50));
+  const char* const y_x = "input 1 overlaps input 0; use assign to write into an input";
+  const char* const y_z = "input 1 overlaps input 2; use assign to write into an input";
+  const char* const y_out = "input 1 overlaps output 0; use assign to write into an input";
+  const char* const out_z = "output 0 overlaps input 2; use assign to write into an input";
+  CHECK_THROWS_WITH_AS(call(0, 0, 20, 40), y_x, si::argument_error);
+  CHECK_THROWS_WITH_AS(call(0, 9, 20, 40), y_x, si::argument_error);
+  CHECK_THROWS_WITH_AS(call(9, 0, 20, 40), y_x, si::argument_error);
+  CHECK_THROWS_WITH_AS(call(60, 20, 29, 40), y_z, si::argument_error);
+  CHECK_THROWS_WITH_AS(call(60, 20, 40, 11), y_out, si::argument_error);
+  CHECK_THROWS_WITH_AS(call(60, 20, 40, 45), out_z, si::argument_error);
+  CHECK_THROWS_WITH_AS(call(5, 60, 0, 9), "output 0 overlaps input 0; use assign to write into an input",
+                       si::argument_error);
+  // A long one that begins before others and reaches past them.
+  using A = si::tensor<float, 60>;
+  using B = si::tensor<float, 5>;
+  constexpr auto sums = [](auto a, auto b) { return std::tuple(si::sum(a), b + 1); };
+  constexpr auto g = si::fuse<A, B>(sums);
+  CHECK_THROWS_WITH_AS(g(si::host, A(m), B(m + 2), si::tensor<float>(m + 70), B(m + 50)),
+                       "output 1 overlaps input 0; use assign to write into an input", si::argument_error);
+  CHECK_NOTHROW(g(si::host, A(m), B(m + 2), si::tensor<float>(m + 70), B(m + 60)));
+}
+
 TEST_CASE("strides known at compile time") {
   using part = si::with_strides<si::tensor<float, si::dyn, 3>, si::strides<1, 4>>;  // columns, with gaps
   constexpr auto f = si::fuse<part, part>([](auto x, auto y) { return std::tuple(x * 2, si::assign(y, x + 1)); });

@@ -2,6 +2,8 @@
 // buffer. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
+
 #include "sinter/kernels/combo.hpp"
 #include "sinter/run/bind.hpp"
 #include "sinter/run/recipe.hpp"
@@ -65,21 +67,51 @@ struct call {
       if (value(e[0]) != value(e[1]))
         throw shape_error("two extents that must be equal are " + std::to_string(value(e[0])) + " and " +
                           std::to_string(value(e[1])));
-    for (int out = 0; out < num_arguments; ++out) {
-      const bool assigned = out < num_inputs && plan::assigned[static_cast<std::size_t>(out)];
-      if (out < num_inputs && !assigned) continue;
-      if (assigned && !arguments[out].writable)
-        throw argument_error(argument_name(out, num_inputs) + " is assigned to but read-only");
-      for (int other = 0; other < num_arguments; ++other)
-        if (other != out && overlap(arguments[out], arguments[other]))
-          throw argument_error(argument_name(out, num_inputs) + " overlaps " + argument_name(other, num_inputs) +
-                               "; use assign to write into an input");
-    }
+    for (int i = 0; i < num_inputs; ++i)
+      if (is_written(i) && !arguments[i].writable)
+        throw argument_error(argument_name(i, num_inputs) + " is assigned to but read-only");
+    check_overlaps();
     for (int i = 0; i < plan::num_buffers; ++i) {
       const buffer_source& b = plan::buffers[static_cast<std::size_t>(i)];
       buffers[i] = {value(b.numel) * b.item_bytes, b.first, b.last};
     }
     intermediate_bytes = lay_out(buffers, plan::num_buffers);
+  }
+
+  static constexpr bool is_written(int argument) {
+    return argument >= num_inputs || plan::assigned[static_cast<std::size_t>(argument)];
+  }
+  /// What is written to overlaps no other argument. They are looked at in the order of their addresses: each has to
+  /// begin where those before it end.
+  void check_overlaps() const {
+    struct span {
+      std::uintptr_t begin, end;
+      bool written;
+    };
+    span spans[num_arguments + 1];
+    int count = 0;
+    for (int i = 0; i < num_arguments; ++i) {
+      const bound_argument& b = arguments[i];
+      if (b.by_value || b.bytes == 0) continue;
+      const auto begin = reinterpret_cast<std::uintptr_t>(b.data);
+      int at = count++;
+      for (; at > 0 && spans[at - 1].begin > begin; --at) spans[at] = spans[at - 1];
+      spans[at] = {begin, begin + static_cast<std::uintptr_t>(b.bytes), is_written(i)};
+    }
+    std::uintptr_t any_end = 0, written_end = 0;
+    for (int i = 0; i < count; ++i) {
+      if (spans[i].begin < (spans[i].written ? any_end : written_end)) name_overlap();
+      any_end = std::max(any_end, spans[i].end);
+      if (spans[i].written) written_end = std::max(written_end, spans[i].end);
+    }
+  }
+  /// Throws for the first argument written to that overlaps another.
+  void name_overlap() const {
+    for (int out = 0; out < num_arguments; ++out)
+      for (int other = 0; other < num_arguments; ++other)
+        if (is_written(out) && other != out && overlap(arguments[out], arguments[other]))
+          throw argument_error(argument_name(out, num_inputs) + " overlaps " + argument_name(other, num_inputs) +
+                               "; use assign to write into an input");
   }
 
   void* pointer(const pointer_source& p) const {
