@@ -65,6 +65,12 @@ std::int64_t num_elements(const settings& s, std::int64_t rows) {
   return row_size<Tensor>(s) * (has_rows<Tensor> ? rows : 1);
 }
 
+/// nvcc cannot name a kernel of Tensor::element, but it can of what a function deduces.
+template <class T, auto... Extents>
+void fill_like(const si::tensor<T, Extents...>*, T* data, std::int64_t size, const range& r) {
+  fill<T>(data, size, r);
+}
+
 template <class T>
 double tolerance() {
   return std::is_same_v<T, double> ? 1e-10 : std::is_same_v<T, float> ? 2e-5 : std::is_same_v<T, si::f16> ? 4e-3 : 2e-2;
@@ -99,7 +105,8 @@ class arguments<in<I...>, out<O...>> {
     (inputs_.emplace_back(num_bytes<I>(s.rows) + displacement<I>()), ...);
     (outputs_.emplace_back(num_bytes<O>(s.rows) + displacement<O>()), ...);
     each([&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
-      (fill(start<I>(inputs_[K]), num_elements<I>(s, s.rows), {s.low, s.limit}), ...);
+      (fill_like(static_cast<const I*>(nullptr), start<I>(inputs_[K]), num_elements<I>(s, s.rows), {s.low, s.limit}),
+       ...);
       (poison(start<O>(outputs_[L]), num_elements<O>(s, s.rows)), ...);
     });
   }

@@ -1,6 +1,7 @@
 // Pointwise kernels: chains, broadcasts, two-dimensional tiles, in place.
 // SPDX-License-Identifier: BSL-1.0
 #include "bench.cuh"
+#include "functions.cuh"
 
 namespace {
 
@@ -12,7 +13,6 @@ template <class T, long Width>
 using Rows = si::tensor<T, si::dyn, Width>;
 
 constexpr auto copy = [](auto x) { return x; };
-constexpr auto chain = [](auto x) { return si::relu(si::tanh(x * 1.5f + 0.5f) - si::sigmoid(x)) * x; };
 constexpr auto bias_gelu = [](auto x, auto bias) { return si::gelu(x + bias); };
 constexpr auto swiglu = [](auto gate, auto up) { return si::silu(gate) * up; };
 constexpr auto transpose_add = [](auto x, auto y) { return x + si::transpose(y); };

@@ -1,18 +1,9 @@
 // Reductions of columns, of everything, and of rows and columns at once.
 // SPDX-License-Identifier: BSL-1.0
 #include "bench.cuh"
-
-namespace {
+#include "functions.cuh"
 
 using namespace bench;
-
-constexpr auto column_sum = [](auto x) { return si::sum(x, si::axis<0>); };
-constexpr auto sum_of_squares = [](auto x) { return si::sum(x * x); };
-constexpr auto row_and_column_sums = [](auto x) {
-  return std::tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>));
-};
-
-}  // namespace
 
 int main(int argc, char** argv) {
   {

@@ -1,6 +1,7 @@
 // Kernels whose work is a row at a time: softmax, the norms, cross entropy.
 // SPDX-License-Identifier: BSL-1.0
 #include "bench.cuh"
+#include "functions.cuh"
 
 namespace {
 
@@ -11,9 +12,6 @@ using Rows = si::tensor<T, si::dyn, Width>;
 template <class T, long Width>
 using Row = si::tensor<T, Width>;
 
-constexpr auto softmax = [](auto x) { return si::softmax(x, si::axis<-1>); };
-constexpr auto layer_norm = [](auto x, auto weight, auto bias) { return si::layer_norm(x, weight, bias, 1e-5f); };
-constexpr auto rms_norm = [](auto x, auto weight) { return si::rms_norm(x, weight, 1e-6f); };
 constexpr auto add_rms_norm = [](auto x, auto residual, auto weight) {
   auto sum = x + residual;
   return std::tuple(sum, si::rms_norm(sum, weight, 1e-6f));
@@ -21,7 +19,6 @@ constexpr auto add_rms_norm = [](auto x, auto residual, auto weight) {
 constexpr auto layer_norm_gelu = [](auto x, auto weight, auto bias) {
   return si::gelu(si::layer_norm(x, weight, bias, 1e-5f));
 };
-constexpr auto cross_entropy = [](auto logits, auto targets) { return si::cross_entropy(logits, targets); };
 constexpr auto var_mean = [](auto x) { return std::tuple(si::var(x, si::axis<-1>), si::mean(x, si::axis<-1>)); };
 
 template <class T, long Width>

@@ -1,0 +1,51 @@
+// Pointwise kernels on odd sizes, misaligned data and broadcasts.
+// SPDX-License-Identifier: BSL-1.0
+#include "shapes.cuh"
+
+namespace {
+
+using namespace bench;
+
+constexpr auto add_up = [](auto x, auto y) { return x + y; };
+constexpr auto scale = [](auto x, auto y) { return x * y; };
+constexpr auto select = [](auto x, auto y) { return si::where(x > y, x * 2.0f, y); };
+
+template <class T>
+void add_sizes() {
+  using V = si::tensor<T, si::dyn>;
+  using S = si::tensor<T>;
+  constexpr auto f = si::fuse<V>(chain);
+  const auto name = [](const char* family, std::int64_t size) {
+    return std::string(family) + "_" + name_of<T> + "_" + std::to_string(size);
+  };
+  for (const std::int64_t size : {std::int64_t(1000003), std::int64_t(16777217), rows_of<T>(1) - 1}) {
+    add(name("chain", size), f, in<V>{}, out<V>{}, {.rows = size});
+    add(name("chain_misaligned", size), f, in<V>{}, out<V>{}, {.rows = size, .offset = 1});
+  }
+  const std::int64_t size = rows_of<T>(1) + 1;
+  add(name("scalar", size), si::fuse<V, S>(scale), in<V, S>{}, out<V>{}, {.rows = size});
+  add(name("select", size), si::fuse<V, V>(select), in<V, V>{}, out<V>{}, {.rows = size});
+}
+
+template <class T>
+void add_broadcasts() {
+  using X = si::tensor<T, si::dyn, width>;
+  using Row = si::tensor<T, width>;
+  using Column = si::tensor<T, si::dyn, 1>;
+  for (const long columns : {7, 1000, 1001, 5000, 50257}) {
+    const std::int64_t rows = rows_of<T>(columns);
+    const settings s{.rows = rows, .width = columns};
+    add(named<T>("add_row", rows, columns), si::fuse<X, Row>(add_up), in<X, Row>{}, out<X>{}, s);
+    add(named<T>("scale_column", rows, columns), si::fuse<X, Column>(scale), in<X, Column>{}, out<X>{}, s);
+    add(named<T>("outer", rows, columns), si::fuse<Column, Row>(scale), in<Column, Row>{}, out<X>{}, s);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  add_sizes<float>(), add_broadcasts<float>();
+  add_sizes<si::bf16>(), add_broadcasts<si::bf16>();
+  add_sizes<si::f16>();
+  return run(argc, argv);
+}

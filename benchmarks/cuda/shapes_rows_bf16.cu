@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "shapes_rows.cuh"
+
+int main(int argc, char** argv) { return bench::run_rows<sinter::bf16>(argc, argv); }
