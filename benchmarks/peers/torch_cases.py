@@ -16,8 +16,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-import torch.nn.functional as F
+NOT_HERE = 77  # the exit status that CTest and ./dev bench take for: not on this machine
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    print("PyTorch is not here.", file=sys.stderr)
+    sys.exit(NOT_HERE)
 
 MODES = {"eager": None, "default": "default", "max-autotune": "max-autotune-no-cudagraphs"}  # ours is the CUDA graph
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}  # of the largest
@@ -291,8 +296,12 @@ def measure(case: Case, mode: str, small: bool, speed: float) -> dict:
 
 
 def context(small: bool, speed: float) -> dict:
-    facts = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-             "executable": "torch_cases.py", "device": "cpu" if small else "cuda", "torch": torch.__version__}
+    facts = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "executable": "torch_cases.py",
+        "device": "cpu" if small else "cuda",
+        "torch": torch.__version__,
+    }
     if not small:
         facts |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda, "copy_TB/s": speed * 1e-6}
     return facts
@@ -305,9 +314,12 @@ def write(path: str, facts: dict, results: list[dict]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="The cases of benchmarks/cuda in PyTorch.")
-    parser.add_argument("--cases", default="", metavar="REGEX", help="only cases whose name has a match")
+    parser.add_argument(
+        "--cases", "--benchmark_filter", default="", metavar="REGEX", help="only cases that have a match"
+    )
     parser.add_argument("--modes", nargs="+", choices=MODES, help="eager alone with --small, else all")
-    parser.add_argument("--out", default="torch_cases.json", help="JSON, as Google Benchmark writes it")
+    parser.add_argument("--out", "--benchmark_out", default="torch_cases.json", metavar="FILE")
+    parser.add_argument("--benchmark_out_format", choices=["json"], help="there is no other")
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="processes that compile at once")
     parser.add_argument("--budget", type=float, default=600, metavar="SECONDS", help="start nothing after that long")
     parser.add_argument("--small", action="store_true", help="tiny extents on the CPU: a test of this program")
@@ -318,7 +330,8 @@ def main() -> int:
         parser.error(f"no case has a match of '{options.cases}'")
     modes = options.modes or (["eager"] if options.small else list(MODES))
     if not options.small and not torch.cuda.is_available():
-        parser.error("there is no CUDA device; --small runs on the CPU")
+        print("There is no CUDA device; --small runs on the CPU.", file=sys.stderr)
+        return NOT_HERE
     speed = 0.0
     if not options.small:
         forget_choices()
@@ -335,8 +348,12 @@ def main() -> int:
             try:
                 entry = measure(case, mode, options.small, speed)
             except Exception as error:  # one case that PyTorch cannot run must not cost the others
-                entry = {"name": case.name, "label": f"PyTorch {mode}", "error_occurred": True,
-                         "error_message": str(error).splitlines()[0] if str(error) else repr(error)}
+                entry = {
+                    "name": case.name,
+                    "label": f"PyTorch {mode}",
+                    "error_occurred": True,
+                    "error_message": str(error).splitlines()[0] if str(error) else repr(error),
+                }
             results.append(entry)
             failed = failed or "error_message" in entry
             said = entry.get("error_message") or f"{entry['real_time']:9.1f} us {entry.get('copy_%', 0):6.1f} % of copy"
