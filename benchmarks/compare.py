@@ -64,8 +64,11 @@ def read_runs(paths: list[Path]) -> tuple[list[dict], list[Path]]:
     """What each process wrote, one or a list of them in a file; and the files of processes that broke off."""
     runs, broken = [], []
     for path in paths:
+        text = path.read_text(encoding="utf-8")
+        if not text.strip():  # no case of the program was asked for
+            continue
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(text)
         except json.JSONDecodeError:
             broken.append(path)
             continue

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -20,8 +20,7 @@ namespace bench {
 
 inline void check(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(code));
-  std::exit(1);
+  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(code));
 }
 
 inline cudaStream_t stream() {
@@ -106,7 +105,12 @@ double microseconds(int count, Launch launch) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t ready = nullptr;
   check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
-  for (int i = 0; i < count; ++i) launch(i);
+  try {
+    for (int i = 0; i < count; ++i) launch(i);
+  } catch (...) {
+    (void)cudaStreamEndCapture(stream(), &graph);
+    throw;
+  }
   check(cudaStreamEndCapture(stream(), &graph), "cudaStreamEndCapture");
   check(cudaGraphInstantiate(&ready, graph, 0), "cudaGraphInstantiate");
   cudaEvent_t from = nullptr, to = nullptr;
@@ -171,14 +175,24 @@ void measure(::benchmark::State& state, const char* implementation, double bytes
   state.counters["host_us"] = host.count() / calls;
 }
 
-/// Registers a benchmark that calls measure once.
+/// Registers a benchmark that calls measure once. A case that throws does not cost the others.
 template <class Body>
 void add_timed(const std::string& name, Body body) {
-  ::benchmark::RegisterBenchmark(name.c_str(), body)->UseManualTime()->Unit(::benchmark::kMicrosecond)->Iterations(1);
+  const auto guarded = [body](::benchmark::State& state) {
+    try {
+      body(state);
+    } catch (const std::exception& error) {
+      state.SkipWithError(error.what());
+    }
+  };
+  ::benchmark::RegisterBenchmark(name.c_str(), guarded)
+      ->UseManualTime()
+      ->Unit(::benchmark::kMicrosecond)
+      ->Iterations(1);
 }
 
 /// What main does with its arguments once the benchmarks are registered.
-inline int run(int argc, char** argv) {
+inline int run(int argc, char** argv) try {
   int driver = 0, runtime = 0;
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
@@ -191,6 +205,9 @@ inline int run(int argc, char** argv) {
   if (::benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   ::benchmark::RunSpecifiedBenchmarks();
   return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }
 
 }  // namespace bench

@@ -38,13 +38,13 @@ template <class T>
 int run_rows(int argc, char** argv) {
   for (const long columns : odd_widths) add_rows<T, width>(rows_of<T>(columns), columns, "");
   for (const auto& [rows, columns] : {std::pair{1, 16777216},
-                                     {2, 5000011},
-                                     {16, 1000000},
-                                     {100, 262144},
-                                     {262144, 100},
-                                     {1000000, 64},
-                                     {1000000, 7},
-                                     {1000003, 1}})
+                                      {2, 5000011},
+                                      {16, 1000000},
+                                      {100, 262144},
+                                      {262144, 100},
+                                      {1000000, 64},
+                                      {1000000, 7},
+                                      {1000003, 1}})
     add_rows<T, width>(rows, columns, "");
   add_static_rows<T, 1000, 5000, 50257, 65536>();
   for (const long columns : {1001, 30522, 50257}) add_cross_entropy<T>(columns);

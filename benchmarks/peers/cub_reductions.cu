@@ -65,7 +65,8 @@ struct sum_of_squares {
 
 struct var_mean {
   std::int64_t rows, width;
-  buffer<float> x = filled<float>(rows * width), variance = poisoned<float>(rows), mean = poisoned<float>(rows);
+  buffer<float> x = filled<float>(rows * width, {.low = 0}), variance = poisoned<float>(rows),
+                mean = poisoned<float>(rows);
   scratch memory{};
   struct moments {
     float mean, squares, count;  ///< squares: of the distances from the mean

@@ -25,7 +25,8 @@ except ImportError:
     sys.exit(NOT_HERE)
 
 MODES = {"eager": None, "default": "default", "max-autotune": "max-autotune-no-cudagraphs"}  # ours is the CUDA graph
-TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 2e-2}  # of the largest
+# Of the largest; eager mode rounds after each operation.
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 8e-3, torch.bfloat16: 4e-2}
 SMALL_EXTENT = 32
 
 
@@ -172,7 +173,7 @@ def all_cases() -> list[Case]:
     return cases + [
         Case("colsum_f32_16384x8192", column_sum, (x,)),
         Case("fullsum_sq_f32_128M", sum_of_squares, (t(f32, 128 * mebi),)),
-        Case("var_mean_f32_16384x8192", var_mean, (x,)),
+        Case("var_mean_f32_16384x8192", var_mean, (t(f32, 16384, 8192, low=0.0),)),  # means are not near zero
         Case("transpose_add_f32_8192", transpose_add, (square, square)),
         Case("rowcol_sum_f32_8192", row_and_column_sums, (square,)),
         Case("adam_f32_32M", adam, (p, p, p, positive)),
@@ -197,17 +198,18 @@ def forget_choices() -> None:
     config.autotune_local_cache = False
 
 
-def warm(name: str, mode: str) -> None:
+def warm(name: str, mode: str, small: bool) -> None:
     """Compiles one case in a process of its own, so that its kernels are in the caches."""
     forget_choices()
-    torch._inductor.config.compile_threads = 2
+    torch._inductor.config.compile_threads = 1
     case = next(c for c in all_cases() if c.name == name)
-    compiled(case, mode)(*each(case.inputs, lambda t: t.make("cuda", False)))
-    torch.cuda.synchronize()
+    compiled(case, mode)(*each(case.inputs, lambda t: t.make("cpu" if small else "cuda", small)))
+    if not small:
+        torch.cuda.synchronize()
 
 
-def warm_all(cases: list[Case], modes: list[str], jobs: int) -> None:
-    work = [(c.name, m) for m in reversed(modes) if MODES[m] for c in cases]  # max-autotune, the longest, first
+def warm_all(cases: list[Case], modes: list[str], jobs: int, small: bool) -> None:
+    work = [(c.name, m, small) for m in reversed(modes) if MODES[m] for c in cases]  # max-autotune takes longest
     if not work or jobs <= 1:
         return
     spawn = multiprocessing.get_context("spawn")
@@ -231,16 +233,16 @@ def complaint(function: Callable, case: Case, inputs: list) -> str:
 
 
 def events_us(run: Callable, count: int) -> float:
-    """Microseconds of one of the `count` calls that run() makes: the median of seven, after two to warm up."""
+    """Microseconds of one of the `count` calls that run() makes: the median of seven, once the clocks are up."""
     times = []
-    for _ in range(9):
+    while len(times) < 9 or sum(times[:-7]) < 20 and len(times) < 100:
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         start.record()
         run()
         end.record()
         end.synchronize()
         times.append(start.elapsed_time(end))
-    return 1000 * statistics.median(times[2:]) / count
+    return 1000 * statistics.median(times[-7:]) / count
 
 
 def graph_us(function: Callable, sets: list, count: int) -> float:
@@ -320,23 +322,23 @@ def main() -> int:
     parser.add_argument("--modes", nargs="+", choices=MODES, help="eager alone with --small, else all")
     parser.add_argument("--out", "--benchmark_out", default="torch_cases.json", metavar="FILE")
     parser.add_argument("--benchmark_out_format", choices=["json"], help="there is no other")
-    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="processes that compile at once")
+    parser.add_argument("--jobs", type=int, default=min(16, os.cpu_count() or 1), help="processes that compile at once")
     parser.add_argument("--budget", type=float, default=600, metavar="SECONDS", help="start nothing after that long")
     parser.add_argument("--small", action="store_true", help="tiny extents on the CPU: a test of this program")
     options = parser.parse_args()
     start = time.monotonic()
     cases = [c for c in all_cases() if re.search(options.cases, c.name)]
     if not cases:
-        parser.error(f"no case has a match of '{options.cases}'")
+        print(f"No case has a match of '{options.cases}'.", file=sys.stderr)
+        return NOT_HERE
     modes = options.modes or (["eager"] if options.small else list(MODES))
     if not options.small and not torch.cuda.is_available():
         print("There is no CUDA device; --small runs on the CPU.", file=sys.stderr)
         return NOT_HERE
-    speed = 0.0
-    if not options.small:
-        forget_choices()
-        warm_all(cases, modes, options.jobs)
-        speed = copy_speed()
+    forget_choices()
+    warm_all(cases, modes, options.jobs, options.small)
+    speed = 0.0 if options.small else copy_speed()
+    if speed:
         print(f"compiled in {time.monotonic() - start:.0f} s; a copy moves {speed * 1e-6:.2f} TB/s", flush=True)
     facts, results, failed = context(options.small, speed), [], False
     for case in cases:
