@@ -14,6 +14,7 @@ OURS = "sinter"
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 LOW_PERCENT = 85  # of the copy speed; slower shapes are listed
 SMALLEST_PICTURED_MB = 4  # less is launch time, not memory
+DAY = len("2026-11-21")
 FACTS = ("date", "gpu", "cpu", "cores", "driver", "clocks", "cuda", "nvcc", "compiler", "torch", "copy_TB/s")
 
 
@@ -82,8 +83,9 @@ def by_device(runs: list[dict]) -> dict[str, Device]:
         context = run["context"]
         device = devices.setdefault(context.get("device", "cuda"), Device())
         for fact in FACTS:
-            if fact in context and str(context[fact]) not in device.facts.setdefault(fact, []):
-                device.facts[fact].append(str(context[fact]))
+            text = str(context.get(fact, ""))[: DAY if fact == "date" else None]
+            if text and text not in device.facts.setdefault(fact, []):
+                device.facts[fact].append(text)
         for entry in run["benchmarks"]:
             case, implementation = entry["name"].split("/")[0], entry.get("label") or OURS
             if message := entry.get("error_message") or entry.get("skip_message"):
@@ -163,8 +165,11 @@ def summary(device: Device) -> list[str]:
             "",
         ]
         if low:
-            lines += [row("case", f"{OURS}, us", "% of copy"), row("---", "---:", "---:")]
-            lines += [row(c, f"{device.best(c, OURS).us:.1f}", f"{p:.0f}") for p, c in low] + [""]
+            lines += [row("case", "MB", f"{OURS}, us", "% of copy"), row("---", *["---:"] * 3)]
+            for percent, c in low:
+                ours = device.best(c, OURS)
+                lines.append(row(c, f"{ours.megabytes:.0f}", f"{ours.us:.1f}", f"{percent:.0f}"))
+            lines.append("")
     if device.complaints:
         lines += ["Not measured, or not comparable:", "", *(f"- {c}" for c in device.complaints), ""]
     return lines
@@ -214,7 +219,8 @@ def draw(device: Device, path: Path) -> bool:
         most = max(most, *percents)
     for z, (family, colour, size) in enumerate(series):
         dots = [(r.percent, y) for y, c in enumerate(cases) if (r := device.best(c, family)) and r.percent]
-        axes.scatter(*zip(*dots), s=size, color=colour, label=family, zorder=2 + z, linewidths=0)
+        if dots:
+            axes.scatter(*zip(*dots), s=size, color=colour, label=family, zorder=2 + z, linewidths=0)
     axes.axvline(100, color=grey, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
     axes.set_yticks(range(len(cases)), cases)
     axes.set_ylim(-0.7, len(cases) - 0.3)

@@ -89,8 +89,8 @@ std::string difference(const bytes& expected_bytes, const bytes& found_bytes) {
   for (std::size_t i = 0; i < size; ++i) {
     const double e = to_double(expected[i]), f = to_double(found[i]);
     if (!(std::fabs(e - f) <= tolerance<T>() * largest))  // a NaN is no result either
-      return "element " + std::to_string(i) + " of " + std::to_string(size) + " compared is " + std::to_string(f) +
-             " on the device and " + std::to_string(e) + " on the host. ";
+      return "element " + std::to_string(i) + " of " + std::to_string(size) + " compared is " + in_digits(f) +
+             " on the device and " + in_digits(e) + " on the host. ";
   }
   return {};
 }

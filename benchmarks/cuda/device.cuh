@@ -23,6 +23,12 @@ inline void check(cudaError_t code, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(code));
 }
 
+inline std::string in_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return text;
+}
+
 inline cudaStream_t stream() {
   static const cudaStream_t s = [] {
     cudaStream_t created = nullptr;

@@ -87,7 +87,7 @@ std::string compare(const buffer<T>& results, Reference reference) {
   for (const double2& v : values) largest = std::max(largest, std::fabs(v.y));
   for (const double2& v : values)
     if (!(std::fabs(v.x - v.y) <= (sizeof(T) == 2 ? 2e-2 : 2e-5) * largest))
-      return "the result is " + std::to_string(v.x) + " and should be " + std::to_string(v.y) + ". ";
+      return "the result is " + in_digits(v.x) + " and should be " + in_digits(v.y) + ". ";
   return {};
 }
 
