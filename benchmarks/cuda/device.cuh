@@ -199,7 +199,11 @@ void add_timed(const std::string& name, Body body) {
 
 /// What main does with its arguments once the benchmarks are registered.
 inline int run(int argc, char** argv) try {
-  int driver = 0, runtime = 0;
+  int devices = 0, driver = 0, runtime = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::fprintf(stderr, "There is no CUDA device.\n");
+    return 77;  // what CTest and ./dev bench take for: not on this machine
+  }
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   const auto version = [](int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); };
