@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
     using Loss = si::tensor<si::bf16>;
     add("cross_entropy_bf16_8192x32000",
         si::fuse<Rows<si::bf16, 32000>, si::tensor<std::int64_t, si::dyn>>(cross_entropy), in<X, Y>{}, out<Loss>{},
-        {.rows = 8192, .check_rows = whole, .limit = 32000});
+        {.rows = 8192, .check_rows = whole, .limit = 32000, .bytes = 8192 * (2.0 * 32000 + 8)});
   }
   {
     using X = Rows<float, 8192>;

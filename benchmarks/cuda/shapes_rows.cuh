@@ -30,8 +30,9 @@ void add_cross_entropy(std::int64_t columns) {
   using X = si::tensor<T, si::dyn, width>;
   using Y = si::tensor<std::int64_t, si::dyn>;
   const std::int64_t rows = rows_of<T>(columns);
+  const double each_read_once = static_cast<double>(rows) * (sizeof(T) * columns + sizeof(std::int64_t));
   add(named<T>("cross_entropy", rows, columns), si::fuse<X, Y>(cross_entropy), in<X, Y>{}, out<si::tensor<T>>{},
-      {.rows = rows, .check_rows = whole, .limit = columns, .width = columns});
+      {.rows = rows, .check_rows = whole, .limit = columns, .bytes = each_read_once, .width = columns});
 }
 
 template <class T>
