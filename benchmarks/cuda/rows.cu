@@ -19,6 +19,7 @@ constexpr auto add_rms_norm = [](auto x, auto residual, auto weight) {
 constexpr auto layer_norm_gelu = [](auto x, auto weight, auto bias) {
   return si::gelu(si::layer_norm(x, weight, bias, 1e-5f));
 };
+constexpr auto cumsum = [](auto x) { return si::cumsum(x, si::axis<-1>); };
 constexpr auto var_mean = [](auto x) { return std::tuple(si::var(x, si::axis<-1>), si::mean(x, si::axis<-1>)); };
 
 template <class T, long Width>
@@ -59,6 +60,10 @@ int main(int argc, char** argv) {
     using X = Rows<float, 8192>;
     using V = si::tensor<float, si::dyn>;
     add("var_mean_f32_16384x8192", si::fuse<X>(var_mean), in<X>{}, out<V, V>{}, {.rows = 16384});
+  }
+  {
+    using X = Rows<float, 4096>;
+    add("cumsum_f32_16384x4096", si::fuse<X>(cumsum), in<X>{}, out<X>{}, {.rows = 16384});
   }
   return bench::run(argc, argv);
 }

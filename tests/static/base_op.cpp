@@ -8,7 +8,7 @@
 using namespace sinter;
 
 // Rows.
-static_assert(static_cast<int>(op::input) == 0 && num_ops == static_cast<int>(op::sumexp) + 1 && num_ops < 256);
+static_assert(static_cast<int>(op::input) == 0 && num_ops == static_cast<int>(op::logcumsumexp) + 1 && num_ops < 256);
 static_assert(name(op::floor_divide) == "floor_divide" && row(op::where).arity == 3 && row(op::neg).arity == 1);
 static_assert(row(op::permute).kind == op_kind::view && row(op::cast).kind == op_kind::pointwise);
 static_assert(is_pointwise(op::silu) && !is_pointwise(op::sum) && is_reduction(op::argmin) &&

@@ -88,6 +88,19 @@ class writer {
     const short reduced = t_.add(n);
     return keepdim ? reshape(reduced, si::detail::with_ones(all, mask)) : reduced;
   }
+  short scan(op what, short id, int axis) {
+    id = current(id);
+    const si::op_dtypes types = si::infer_dtypes(what, type(id));
+    const si::origin_scope call(&t_, si::row(what).name);
+    node n{};
+    n.what = what;
+    n.type = types.result;
+    n.operands[0] =
+        si::detail::widened(&t_, id, si::row(what).rule == si::dtype_rule::accumulate ? types.result : types.operands);
+    n.shape = t_.intern(shape(id));
+    n.attr = static_cast<short>(1 << axis);
+    return t_.add(n);
+  }
   operand count(short id, unsigned mask, dtype type) {
     const extents folded = si::reduced_axes(shape(id), mask);
     const number n = si::numel(folded);

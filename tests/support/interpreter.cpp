@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "interpreter.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -188,6 +189,22 @@ cell fold(op reduction, dtype type, const std::vector<cell>& row) {
   return visit(type, [&](auto zero) { return folded<decltype(zero)>(reduction, row); });
 }
 
+cell scanned(op scan, dtype type, const cell& before, const cell& next) {
+  switch (scan) {
+    case op::cumsum: return fold(op::sum, type, {before, next});
+    case op::cumprod: return fold(op::prod, type, {before, next});
+    case op::cummax: return fold(op::amax, type, {before, next});
+    case op::cummin: return fold(op::amin, type, {before, next});
+    case op::logcumsumexp: {
+      const double x = before.real, y = next.real;
+      if (std::isnan(x) || std::isnan(y)) return put(x + y);
+      const double top = std::max(x, y);
+      return put(std::isinf(top) ? top : top + std::log(std::exp(x - top) + std::exp(y - top)));
+    }
+    default: throw std::logic_error("not a scan");
+  }
+}
+
 namespace {
 
 /// Row-major position, and the way back.
@@ -281,6 +298,7 @@ class evaluation {
       return inputs_[n.attr];
     }
     if (sinter::is_reduction(n.what)) return reduced(n, out);
+    if (sinter::is_scan(n.what)) return scanned_along(n, out);
     if (n.what == op::assign) return assigned(n);
     if (n.what == op::scatter) return scattered(n);
     if (n.what == op::custom) return custom(n, out);
@@ -369,6 +387,19 @@ class evaluation {
       rows[static_cast<std::size_t>(position(kept, out.shape))].push_back(a.cells[i]);
     }
     for (const auto& row : rows) out.cells.push_back(fold(n.what, a.type, row));
+    return out;
+  }
+
+  array scanned_along(const node& n, array out) const {
+    const array& a = operand(n, 0);
+    std::size_t axis = 0;
+    while (axis < a.shape.size() && n.attr != 1 << axis) ++axis;
+    if (axis == a.shape.size()) throw std::logic_error("a scan runs along one axis");
+    for (std::size_t i = 0; i < a.cells.size(); ++i) {
+      indices at = indices_of(static_cast<std::int64_t>(i), a.shape);
+      if (at[axis]-- == 0) out.cells.push_back(a.cells[i]);
+      else out.cells.push_back(scanned(n.what, a.type, out.cells[static_cast<std::size_t>(position(at, a.shape))], a.cells[i]));
+    }
     return out;
   }
 

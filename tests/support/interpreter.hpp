@@ -52,6 +52,7 @@ std::vector<array> evaluate(const program& p, std::vector<array>& inputs, storag
 
 // The meaning of one op on elements. `type` is that of the operands; of `literal` the result's.
 cell pointwise(sinter::op what, sinter::dtype type, const cell* operands);
+cell scanned(sinter::op scan, sinter::dtype type, const cell& before, const cell& next);
 cell fold(sinter::op reduction, sinter::dtype type, const std::vector<cell>& row);
 cell multiplied(sinter::dtype type, const std::vector<cell>& a, const std::vector<cell>& b);  ///< one element of a matmul
 cell converted(sinter::dtype from, sinter::dtype to, const cell& c);

@@ -249,7 +249,7 @@ class execution {
       const instruction& i = k.code[n];
       access a;
       if (i.access >= 0) a = make_access(k.accesses[i.access]);
-      bool is_element = a.uses_r;
+      bool is_element = a.uses_r || i.code == opcode::scan;
       int phase = 0;
       for (int operand : operands(i)) {
         if (operand < 0) continue;
@@ -313,11 +313,15 @@ class execution {
           }
         if (p == num_phases) break;
         std::vector<std::vector<cell>> rows(b.code.size());
+        std::vector<cell> scans(b.code.size());
         for (std::int64_t r = 0; r < rnumel; ++r)
           for (std::size_t n = 0; n < b.code.size(); ++n) {
             if (!b.needed[static_cast<std::size_t>(p)][n]) continue;
             if (b.code[n].code == opcode::reduce) rows[n].push_back(values[static_cast<std::size_t>(b.code[n].a)]);
-            else run_statement(k, b, n, values, {kernel_, part_, x, r, p}, rnumel, yielded);
+            else if (b.code[n].code == opcode::scan) {
+              const cell& next = values[static_cast<std::size_t>(b.code[n].a)];
+              values[n] = scans[n] = r == 0 ? next : scanned(b.code[n].what, b.code[n].type, scans[n], next);
+            } else run_statement(k, b, n, values, {kernel_, part_, x, r, p}, rnumel, yielded);
           }
         for (std::size_t n = 0; n < b.code.size(); ++n)
           if (b.code[n].code == opcode::reduce && b.phase[n] == p)
@@ -394,7 +398,8 @@ class execution {
           for (std::int64_t r = 0; r < rnumel; ++r) yielded(now.x, r, operand(i.a));
         break;
       case opcode::reduce:
-        fail("a reduction is not a statement");
+      case opcode::scan:
+        fail("a fold is not a statement");
     }
   }
 

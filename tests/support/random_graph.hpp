@@ -170,7 +170,8 @@ class generator {
     const bool has_axes = w_.shape(a).rank > 0;
     if (k < 18) keep(unary(a));
     else if (k < 46 || !has_axes) keep(several(a));
-    else if (k < 58) keep(reduction(a));
+    else if (k < 55) keep(reduction(a));
+    else if (k < 58) keep(scan(a));
     else if (k < 63) keep(composite(a));
     else if (k < 66) keep(permuted(a));
     else if (k < 71) keep(reshaped(a));
@@ -252,6 +253,10 @@ class generator {
     }
     if (pick_.chance(20)) return w_.mean(a, mask, keepdim);
     return w_.reduce(what, a, mask, keepdim);
+  }
+  short scan(short a) {
+    const op ops[] = {op::cumsum, op::cumsum, op::cumprod, op::cummax, op::cummin, op::logcumsumexp};
+    return w_.scan(ops[pick_.below(6)], a, some_axis(a));
   }
   short composite(short a) {
     if (!si::is_floating(w_.type(a))) a = w_.cast(a, dtype::f32);

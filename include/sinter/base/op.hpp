@@ -17,12 +17,13 @@ namespace sinter {
 enum class op : unsigned char {
 #define SINTER_ROW(name, ...) name,
   SINTER_STRUCTURAL_OPS(SINTER_ROW) SINTER_POINTWISE_OPS(SINTER_ROW) SINTER_REDUCTION_OPS(SINTER_ROW)
+      SINTER_SCAN_OPS(SINTER_ROW)
 #undef SINTER_ROW
 };
 
 /// source: no operands. view: changes indexing only. indexing: like pointwise, but its operands are read elsewhere.
 /// memory: has an effect on a buffer. custom: a kernel of the user's.
-enum class op_kind : unsigned char { source, view, pointwise, indexing, memory, reduction, matmul, custom };
+enum class op_kind : unsigned char { source, view, pointwise, indexing, memory, reduction, scan, matmul, custom };
 
 /// From the operands' common dtype to the dtype they are computed in and the result's.
 enum class dtype_rule : unsigned char {
@@ -58,6 +59,9 @@ inline constexpr op_row op_rows[] = {
 #define SINTER_ROW(name, rule) {#name, 1, op_kind::reduction, dtype_rule::rule},
             SINTER_REDUCTION_OPS(SINTER_ROW)
 #undef SINTER_ROW
+#define SINTER_ROW(name, rule, fold) {#name, 1, op_kind::scan, dtype_rule::rule},
+                SINTER_SCAN_OPS(SINTER_ROW)
+#undef SINTER_ROW
 };
 
 }  // namespace detail
@@ -68,6 +72,7 @@ constexpr const op_row& row(op o) { return detail::op_rows[static_cast<int>(o)];
 constexpr std::string_view name(op o) { return row(o).name; }
 constexpr bool is_pointwise(op o) { return row(o).kind == op_kind::pointwise; }
 constexpr bool is_reduction(op o) { return row(o).kind == op_kind::reduction; }
+constexpr bool is_scan(op o) { return row(o).kind == op_kind::scan; }
 
 /// Whether a host loop around the scalar meaning of a pointwise op, in operands of t, is vector code: neither calls of
 /// the C library nor integer division nor loops inside.
@@ -152,6 +157,13 @@ SINTER_POINTWISE_OPS(SINTER_ROW)
 SINTER_REDUCTION_OPS(SINTER_ROW)
 #undef SINTER_ROW
 
+#define SINTER_ROW(name, rule, fold)   \
+  struct name : detail::folds::fold {  \
+    static constexpr op id = op::name; \
+  };
+SINTER_SCAN_OPS(SINTER_ROW)
+#undef SINTER_ROW
+
 }  // namespace ops
 
 /// op::relu -> ops::relu, for lowering. Structural ops have no tag.
@@ -164,6 +176,7 @@ struct op_tag_of;
   };
 SINTER_POINTWISE_OPS(SINTER_ROW)
 SINTER_REDUCTION_OPS(SINTER_ROW)
+SINTER_SCAN_OPS(SINTER_ROW)
 #undef SINTER_ROW
 
 }  // namespace sinter

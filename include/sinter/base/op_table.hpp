@@ -138,3 +138,11 @@
   X(argmin, index)              \
   X(m2, floating)               \
   X(sumexp, floating)
+
+// X(name, rule, fold): a scan's element is the fold of all up to it; the folds are in reduction_ops.hpp.
+#define SINTER_SCAN_OPS(X)     \
+  X(cumsum, accumulate, sum)   \
+  X(cumprod, accumulate, prod) \
+  X(cummax, keep, amax)        \
+  X(cummin, keep, amin)        \
+  X(logcumsumexp, floating, logsumexp)

@@ -295,4 +295,12 @@ struct sumexp {
   }
 };
 
+/// log(sum(exp(x))) in one pass. The greatest value may be infinite: the result is it.
+struct logsumexp : sumexp {
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
+    return math::select(math::isinf(s.greatest), s.greatest, s.greatest + math::log(s.sum));
+  }
+};
+
 }  // namespace sinter::detail::folds

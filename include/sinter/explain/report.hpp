@@ -30,6 +30,7 @@ struct report {
   struct kernel {
     std::string name, calls;  ///< calls: "mm_0, gelu_0"
     kernel_kind kind{};
+    bool scans = false;              ///< a reduction that is, or has, a scan
     int num_parts = 1;               ///< loops of their own
     int passes = 0;                  ///< of a looped reduction over its rows
     std::vector<int> reads, writes;  ///< items in memory
@@ -199,6 +200,7 @@ void read_kernels(report& r) {
     report::kernel& kernel = r.kernels.back();
     kernel.name = Fused::kernel(k).name;
     kernel.kind = Fused::kernel(k).kind;
+    kernel.scans = s.groups[p.kernels[k].group].has_scan;
     kernel.num_parts = p.kernels[k].num_parts;
     if (kernel.kind == kernel_kind::reduction) kernel.passes = Fused::passes(k);
     kernel.bytes = traffic(p, k, [&](number n) { return static_cast<std::int64_t>(s.list.numbers.hint(n)); });
@@ -311,6 +313,7 @@ inline std::string words(const report::kernel& kernel) {
   if (kernel.kind == kernel_kind::persistent_reduction && kernel.num_parts > 1)
     return "persistent reduction of rows and columns (all is read once)";
   std::string text(kind_words(kernel.kind));
+  if (kernel.scans) text.replace(text.find("reduction"), 9, "scan");
   if (kernel.kind == kernel_kind::reduction)
     text += " (" + std::to_string(kernel.passes) + (kernel.passes == 1 ? " pass)" : " passes)");
   return text;

@@ -6,6 +6,7 @@
 #include "sinter/expr/index.hpp"
 #include "sinter/expr/matmul.hpp"
 #include "sinter/expr/reduction.hpp"
+#include "sinter/expr/scan.hpp"
 #include "sinter/expr/scatter.hpp"
 
 namespace sinter {

@@ -25,12 +25,15 @@ namespace sinter {
 ///   reshape    (row-major order of elements is kept)
 ///   broadcast  right-aligned, size-1 dimensions repeat
 ///   slice      list = starts, list2 = steps (negative steps walk backwards: flip)
-///   gather     a = source, b = index; list: source dimension d is result dimension list[d], or -1: taken from the
-///   index concat     a, b joined along attr pad        a = source, b = fill value; list = elements before, per
-///   dimension reductions attr = bit mask of the reduced axes; result drops them matmul     a = [batch..., M, K], b =
-///   [batch..., K, N] custom     up to three operands, row-major in memory; attr = position in graph::customs assign a
-///   = the written view (of an input, or of its newest version), b = value; result: the whole new input scatter    a =
-///   target, b = value, c = index of the value's extents; list: target dimension d is value dimension
+///   gather     a = source, b = index; list: source dimension d is result dimension list[d], or -1: from the index
+///   concat     a, b joined along attr
+///   pad        a = source, b = fill value; list = elements before, per dimension
+///   reductions attr = bit mask of the reduced axes; the result drops them
+///   scans      attr = bit mask of the one axis; the result keeps it
+///   matmul     a = [batch..., M, K], b = [batch..., K, N]
+///   custom     up to three operands, row-major in memory; attr = position in graph::customs
+///   assign     a = the written view (of an input, or of its newest version), b = value; result: the whole new input
+///   scatter    a = target, b = value, c = index of the value's extents; list: target dimension d is value dimension
 ///              list[d], or -1: taken from the index (-2: the index is a position in this dimension and the next);
 ///              result: the target with those elements replaced
 struct node {

@@ -170,6 +170,17 @@ constexpr short trivial_reduction(Builder& b, const node& n) {
   return b.nodes[value].shape == n.shape ? value : append(op::reshape, n.type, n.shape, value, -1);
 }
 
+/// A scan of at most one element is a copy.
+template <class Builder>
+constexpr short trivial_scan(Builder& b, const node& n) {
+  if (!is_scan(n.what)) return -1;
+  const number count = numel(reduced_axes(b.lists[n.shape], static_cast<unsigned>(n.attr)));
+  if (count != 0 && count != 1) return -1;
+  node copy = n;
+  copy.what = op::clone, copy.attr = 0;
+  return b.add(copy);
+}
+
 }  // namespace detail
 
 template <int Capacity>
@@ -206,6 +217,7 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
     if (result >= 0 && !is_view(n.what) && detail::changes_later(b, result, g, id)) result = -1;
     if (result < 0) result = detail::folded(b, n);
     if (result < 0) result = detail::trivial_reduction(b, n);
+    if (result < 0) result = detail::trivial_scan(b, n);
     renamed[id] = result >= 0 ? result : b.add(n);
     if (n.set_apart && !is_leaf(b.nodes[renamed[id]].what)) b.nodes[renamed[id]].set_apart = true;
   }

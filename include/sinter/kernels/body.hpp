@@ -82,6 +82,11 @@ struct widen_to {};
 template <class Op, class T, class Result, int A>
 struct reduce {};
 
+/// Fold of value A over all r up to the element's own with Op, an op of a scan. The result is an element value, known
+/// in the same loop over r.
+template <class Op, class T, class Result, int A>
+struct scan {};
+
 /// pointers[Slot][At] = value A rounded to T. Where At uses r it runs once per element, else once per row. Mask as in
 /// load.
 template <int Slot, class T, int A, class At, int Mask = -1>
@@ -219,13 +224,13 @@ struct at_facts<at<Offset, Terms...>> {
 
 // ---- facts about one statement --------------------------------------------------------------------------------------
 
-enum class statement_kind : unsigned char { source, compute, reduce, store, yield };
+enum class statement_kind : unsigned char { source, compute, reduce, scan, store, yield };
 
 struct statement_info {
   statement_kind kind = statement_kind::source;
   int operands[4] = {-1, -1, -1, -1};
-  bool reads_r = false;  // its index expression uses r
-  bool reads_x = false;  // its index expression uses x
+  bool reads_r = false;  // its index expression uses r, or it is a scan
+  bool reads_x = false;  // the same of x
 };
 
 template <class Statement>
@@ -289,6 +294,11 @@ struct statement_facts<reduce<Op, T, Result, A>> {
   static constexpr statement_info info{statement_kind::reduce, {A, -1, -1, -1}};
   using value_type = compute_t<Result>;
 };
+template <class Op, class T, class Result, int A>
+struct statement_facts<scan<Op, T, Result, A>> {
+  static constexpr statement_info info{statement_kind::scan, {A, -1, -1, -1}, true, true};
+  using value_type = compute_t<Result>;
+};
 template <int Slot, class T, int A, class At, int Mask>
 struct statement_facts<store<Slot, T, A, At, Mask>> {
   static constexpr statement_info info{
@@ -327,6 +337,8 @@ enum class scope : unsigned char { row, element };
 ///   3. the reductions of phase p finish: their values are row values from phase p+1 on.
 /// The tail runs row statements with phase(s) == num_phases. A kernel that keeps a row on chip may keep the value of an
 /// element statement from its own phase(s) instead of evaluating it again.
+/// A scan is an element statement whose value at r depends on the elements before: each loop over r that needs it goes
+/// upwards, or knows otherwise what came before.
 /// A pointwise body has no reduction and no r: everything is one loop over x.
 template <class Body>
 struct body_facts;
@@ -338,7 +350,8 @@ struct body_facts<body<S...>> {
     detail::statement_info info[size > 0 ? size : 1]{};
     scope where[size > 0 ? size : 1]{};
     int phase[size > 0 ? size : 1]{};  // the phase in which the statement runs
-    bool has_reduction = false;
+    bool has_reduction = false;        // of r, or scans along it
+    bool has_scan = false;
     int num_phases = 0;  // loops over r
     bool needed[size > 0 ? size + 1 : 1][size > 0 ? size : 1]{};
   };
@@ -361,7 +374,8 @@ struct body_facts<body<S...>> {
       t.where[s] = is_reduce || !element ? scope::row : scope::element;
       t.phase[s] = p;
       ready[s] = is_reduce ? p + 1 : p;
-      t.has_reduction = t.has_reduction || is_reduce;
+      t.has_scan = t.has_scan || all[s].kind == detail::statement_kind::scan;
+      t.has_reduction = t.has_reduction || t.has_scan || is_reduce;
       const bool in_loop = is_reduce || t.where[s] == scope::element;
       if (in_loop && p + 1 > t.num_phases) t.num_phases = p + 1;
     }
@@ -381,6 +395,7 @@ struct body_facts<body<S...>> {
   }();
 
   static constexpr bool has_reduction = facts.has_reduction;
+  static constexpr bool has_scan = facts.has_scan;
   static constexpr int num_phases = facts.num_phases;
   static constexpr scope where(int s) { return facts.where[s]; }
   static constexpr int phase(int s) { return facts.phase[s]; }

@@ -52,6 +52,7 @@ struct speller {
     else if constexpr (i.code == opcode::cast) return cast_to<T, Result, i.a>{};
     else if constexpr (i.code == opcode::widen) return widen_to<T, Result, i.a>{};
     else if constexpr (i.code == opcode::reduce) return reduce<typename op_tag_of<i.what>::type, T, Result, i.a>{};
+    else if constexpr (i.code == opcode::scan) return scan<typename op_tag_of<i.what>::type, T, Result, i.a>{};
     else if constexpr (i.code == opcode::store)
       return store<i.buffer, T, i.a, typename access<i.access>::type, i.mask>{};
     else if constexpr (i.code == opcode::scatter_store)

@@ -11,6 +11,7 @@
 #include "sinter/kernels/cuda/mix_order_launch.cuh"
 #include "sinter/kernels/cuda/pointwise_launch.cuh"
 #include "sinter/kernels/cuda/reduction_launch.cuh"
+#include "sinter/kernels/cuda/scan_launch.cuh"
 #include "sinter/run/call.hpp"
 #include "sinter/run/custom.hpp"
 #include "sinter/run/device_memory.cuh"
@@ -93,9 +94,12 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
     cuda::pointwise<typename parts::main, fixed_or_unknown(kernel::value.space.numel)>(
         c.template kernel_arguments<Index>(), stream, name);
   } else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction) {
-    cuda::reduction<typename parts::main, kernel::planned.walk, fixed_or_unknown(kernel::value.space.rnumel),
-                    fixed_or_unknown(kernel::value.space.numel)>(c.template kernel_arguments<Index>(), scratch, stream,
-                                                                 name);
+    constexpr long numel = fixed_or_unknown(kernel::value.space.numel),
+                   rnumel = fixed_or_unknown(kernel::value.space.rnumel);
+    const auto args = c.template kernel_arguments<Index>();
+    if constexpr (body_facts<typename parts::main>::has_scan)
+      cuda::scan_kernel<typename parts::main, kernel::planned.walk, rnumel, numel>(args, stream, name);
+    else cuda::reduction<typename parts::main, kernel::planned.walk, rnumel, numel>(args, scratch, stream, name);
   } else if constexpr (is_foreign<kernel>()) {
     run_foreign<Program, Index>(c, stream, name);
   } else {

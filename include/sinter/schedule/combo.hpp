@@ -65,7 +65,8 @@ constexpr void combine_kernels(group_state<Capacity>& s) {
   for (int level = 0; level <= deepest; ++level) {
     fixed_vector<short, Capacity> chunk{};
     for (int i = 0; i < order.size(); ++i) {
-      if (levels[i] != level || s.groups[order[i]].has_template || s.is_joint(order[i])) continue;
+      if (levels[i] != level || s.groups[order[i]].has_template || s.groups[order[i]].has_scan || s.is_joint(order[i]))
+        continue;
       chunk.push_back(order[i]);
       if (chunk.size() < s.o->max_combo_size) continue;
       combine_chunk(s, chunk);

@@ -20,7 +20,7 @@ constexpr void form_lists(group_state<Capacity>& s) {
   int at = 0;
   for (int n = 0; n < s.list.nodes.size(); ++n) {
     const origin& call = s.g->call_of(s.list.nodes[n].root);
-    if (call.list < list || call.list == 0 || s.list.nodes[n].kind >= node_kind::matmul) continue;
+    if (call.list < list || call.list == 0 || s.list.nodes[n].kind >= node_kind::scan) continue;
     if (call.list > list) positions.count = 0, in_list = {}, member = -1;
     if (call.member != member || call.list > list) in_member = {}, at = 0;
     list = call.list, member = call.member;

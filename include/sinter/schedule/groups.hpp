@@ -14,7 +14,8 @@ enum class joint : unsigned char { none, list, mix_order, combo };
 template <int Capacity>
 struct basic_group {
   loop_space space{};  ///< of a joint group: its first part's
-  bool has_reduction = false, has_template = false;
+  bool has_reduction = false, has_template = false;  ///< a scan folds along r, and so is a reduction here
+  bool has_scan = false;
   bool alive = true;  ///< a group of its own: neither fused into another nor a part
   joint how = joint::none;
   short num_parts = 0;  ///< of a joint group; its parts follow each other from first_part by next_part
@@ -46,7 +47,8 @@ struct group_state {
       group x{};
       const scheduler_node& n = list.nodes[i];
       x.space = n.space;
-      x.has_reduction = n.kind == node_kind::reduction;
+      x.has_scan = n.kind == node_kind::scan;
+      x.has_reduction = n.kind == node_kind::reduction || x.has_scan;
       x.has_template = n.kind == node_kind::matmul || n.kind == node_kind::custom;
       x.head = x.tail = x.min_order = x.max_order = static_cast<short>(i);
       x.members.insert(i);
@@ -212,6 +214,7 @@ struct group_state {
   /// x becomes what x and y are together; in which order their members run is the caller's matter.
   static constexpr void take_in(group& x, const group& y) {
     x.has_reduction = x.has_reduction || y.has_reduction;
+    x.has_scan = x.has_scan || y.has_scan;
     x.has_template = x.has_template || y.has_template;
     x.size = static_cast<short>(x.size + y.size);
     x.members.insert(y.members);
@@ -263,7 +266,7 @@ struct group_state {
     if (x.num_parts == 0) {
       x.first_part = static_cast<short>(p);
       x.space = y.space, x.head = y.head, x.min_order = y.min_order, x.max_order = y.max_order;
-      x.has_reduction = x.has_template = false, x.size = 0;
+      x.has_reduction = x.has_template = x.has_scan = false, x.size = 0;
       x.members = {}, x.ancestors = {}, x.descendants = {}, x.buffers = {}, x.accesses = {};
     } else {
       groups[part(whole, x.num_parts - 1)].next_part = static_cast<short>(p);

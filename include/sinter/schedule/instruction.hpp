@@ -19,6 +19,7 @@ enum class opcode : unsigned char {
   cast,
   widen,
   reduce,
+  scan,
   store,
   scatter_store,
   accumulator,

@@ -112,6 +112,7 @@ struct lowering {
 
   /// A buffer that is computed here instead of stored.
   constexpr short emit_definition(int id, short c, short mask) {
+    if (is_scan((*g)[id].what)) return emit_scan(id, c);
     return is_reduction((*g)[id].what) && !r->unrolled.contains(id) ? emit_reduction(id, c) : emit_lazy(id, c, mask);
   }
 
@@ -130,6 +131,17 @@ struct lowering {
     instruction i{};
     i.code = opcode::reduce, i.what = n.what, i.type = (*g)[n.operands[0]].type, i.result = n.type;
     i.a = emit(n.operands[0], intern(inside_row));
+    return push(i);
+  }
+
+  /// In order along r, or not at all.
+  constexpr short emit_scan(int id, short c) {
+    const node& n = (*g)[id];
+    const coordinates own = axes_coordinates(g->shape(id), static_cast<unsigned>(n.attr));
+    if (!(coords[c] == own) && blocked < 0) blocked = id;
+    instruction i{};
+    i.code = opcode::scan, i.what = n.what, i.type = (*g)[n.operands[0]].type, i.result = n.type;
+    i.a = emit(n.operands[0], c);
     return push(i);
   }
 

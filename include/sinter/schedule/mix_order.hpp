@@ -15,6 +15,7 @@ template <class State>
 constexpr bool exchange_loops(const State& s, int a, int b) {
   const auto& x = s.groups[a];
   const auto& y = s.groups[b];
+  if (x.has_scan || y.has_scan) return false;
   return x.has_reduction && y.has_reduction && !s.is_joint(a) && !s.is_joint(b) && x.space.numel == y.space.rnumel &&
          x.space.rnumel == y.space.numel && x.space.numel != x.space.rnumel;
 }

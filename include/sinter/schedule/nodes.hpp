@@ -6,7 +6,7 @@
 
 namespace sinter::detail {
 
-enum class node_kind : unsigned char { pointwise, reduction, matmul, custom };
+enum class node_kind : unsigned char { pointwise, reduction, scan, matmul, custom };
 
 struct scheduler_node {
   short root = -1;  ///< the graph node whose buffer this computes
@@ -67,6 +67,7 @@ template <class Graph>
 constexpr node_kind kind_of(const Graph& g, int id, bool unrolled) {
   if (g[id].what == op::matmul) return node_kind::matmul;
   if (g[id].what == op::custom) return node_kind::custom;
+  if (is_scan(g[id].what)) return node_kind::scan;
   return is_reduction(g[id].what) && !unrolled ? node_kind::reduction : node_kind::pointwise;
 }
 
@@ -177,13 +178,14 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     list.dependencies.push_back({n.root, true, false, at, at});
     origins.insert(root.origin);
   } else {
-    const unsigned mask = n.kind == node_kind::reduction ? static_cast<unsigned>(root.attr) : 0;
-    const extents shape = n.kind == node_kind::reduction ? g.shape(root.operands[0]) : written_shape(g, n.root);
-    if (n.kind == node_kind::reduction)
-      n.space = {list.numbers.numel(kept_axes(shape, mask)), list.numbers.numel(reduced_axes(shape, mask))};
+    const bool is_scan = n.kind == node_kind::scan, folds = is_scan || n.kind == node_kind::reduction;
+    const unsigned mask = folds ? static_cast<unsigned>(root.attr) : 0;
+    const extents shape = folds ? g.shape(root.operands[0]) : written_shape(g, n.root);
+    if (folds) n.space = {list.numbers.numel(kept_axes(shape, mask)), list.numbers.numel(reduced_axes(shape, mask))};
     else if (n.walk < 0) n.space = {list.numbers.numel(shape), 1};
     l.space = n.space;
-    if (n.walk < 0) l.emit_root(n.root, l.root_coordinates(n.root, false), true);
+    if (is_scan) l.emit_root(n.root, l.axes_coordinates(shape, mask), true);
+    else if (n.walk < 0) l.emit_root(n.root, l.root_coordinates(n.root, false), true);
     else l.emit_root(n.root, l.walked_coordinates(shape, list.accesses[n.walk], n.space), true);
     if (l.blocked >= 0) {
       list.dependencies.count = n.first_dependency;
@@ -226,6 +228,9 @@ constexpr void emit_member(Lowering& l, const node_list<Capacity>& list, int m, 
   const bool over_elements = n.space.numel != l.space.numel;
   if (n.kind == node_kind::reduction) {
     l.emit_root(n.root, linear_coordinates(l.g->shape(n.root), loop_var::x, *l.numbers), stored);
+  } else if (n.kind == node_kind::scan) {
+    const node& root = (*l.g)[n.root];
+    l.emit_root(n.root, l.axes_coordinates(l.g->shape(n.root), static_cast<unsigned>(root.attr)), stored);
   } else if (n.walk >= 0) {
     l.by_elements = over_elements;
     if (over_elements) l.seen.count = 0;

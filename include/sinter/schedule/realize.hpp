@@ -177,7 +177,7 @@ constexpr realization<Capacity> realize(const graph<Capacity>& g, const options&
     const bool unrolled = is_unrolled(g, id, o);
     if (what == op::constant || what == op::scalar) continue;
     if (what == op::input || what == op::empty || what == op::matmul || what == op::custom || overwrites(what) ||
-        (is_reduction(what) && !unrolled)) {
+        is_scan(what) || (is_reduction(what) && !unrolled)) {
       r.buffers.insert(id);
       continue;
     }

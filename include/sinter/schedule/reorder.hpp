@@ -163,13 +163,13 @@ constexpr access_form walk_of_shared(State& s, int a, int b, loop_space& space) 
   return best;
 }
 
-/// The order in which a reduction walks an operand of the shape that all of group a have.
+/// The order in which a reduction or a scan walks an operand of the shape that all of group a have.
 template <class State>
 constexpr access_form walk_of_operand(State& s, int a, int b, loop_space& space) {
   access_form walk{};
   walk.failed = true;
   s.each_member(b, -1, [&](int m) {
-    if (s.list.nodes[m].kind != node_kind::reduction) return;
+    if (s.list.nodes[m].kind != node_kind::reduction && s.list.nodes[m].kind != node_kind::scan) return;
     const node& root = (*s.g)[s.list.nodes[m].root];
     const extents& shape = s.g->shape(root.operands[0]);
     lowering<std::remove_cvref_t<decltype(*s.g)>, decltype(s.list.numbers)> l{s.g, &s.list.buffers, &s.list.numbers};

@@ -54,7 +54,7 @@ constexpr refusal can_be_prologue(State& s, int a, int b) {
   const auto& producer = s.groups[a];
   const options& o = *s.o;
   if (!o.prologue_fusion) return refusal::prologue_off;
-  if (producer.has_reduction && !o.norm_prologue) return refusal::prologue_not_pointwise;
+  if (producer.has_scan || (producer.has_reduction && !o.norm_prologue)) return refusal::prologue_not_pointwise;
   bool writes_input = false;
   s.each_member(a, -1, [&](int m) { writes_input = writes_input || overwrites((*s.g)[s.list.nodes[m].root].what); });
   if (writes_input) return refusal::prologue_overwrites;

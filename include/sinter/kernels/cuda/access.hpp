@@ -162,6 +162,7 @@ struct access_facts<body<S...>> {
       for (int k = 0; k < 4; ++k)
         if (info.operands[k] >= 0) uniform = uniform && t.uniform[info.operands[k]];
       if (info.kind == statement_kind::reduce && v == loop_var::r) uniform = true;
+      if (info.kind == statement_kind::scan) uniform = false;
       t.uniform[s] = uniform;
       if (now.gather && !t.uniform[info.operands[now.index_operand]]) now.where.kind = access::irregular;
       if (now.gather && now.where.kind == access::contiguous && !is_dynamic(now.gather_coef) &&

@@ -11,6 +11,7 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/scan.hpp"
 #include "sinter/kernels/host/storage.hpp"
 
 namespace sinter::cpu::detail {
@@ -88,6 +89,10 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   void export_results(row_results* to, int rows) const { (export_result<I, S>(to, rows), ...); }
   void import_results(const row_results* from) { (import_result<I, S>(from), ...); }
 
+  /// What the scans have folded so far.
+  using scan_states = scans_of<indices, body_type, results>;
+  scan_states& scans() { return scans_; }
+
   /// Where a matmul's sums for this block lie.
   void point_accumulators(const void* first, const void* second) {
     accumulators_[0] = first;
@@ -146,8 +151,9 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
   template <int P, int N>
   void element_value_step() {
-    if constexpr (facts::needed(P, N) && (kind<N> == statement_kind::source || kind<N> == statement_kind::compute))
-      evaluate<N>(statement<N>{});
+    constexpr bool has_value =
+        kind<N> == statement_kind::source || kind<N> == statement_kind::compute || kind<N> == statement_kind::scan;
+    if constexpr (facts::needed(P, N) && has_value) evaluate<N>(statement<N>{});
   }
   template <int P, int N>
   void copy_row(const evaluator_of& other) {
@@ -307,6 +313,12 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     return convert<To, From>(value<A>(i));
   }
 
+  template <int N, class Op, class T, class Result, int A>
+  void evaluate(scan<Op, T, Result, A> s) {
+    const auto operand = [this](int i) { return value<A>(i); };
+    scan_block<V, lanes>(state_of<N>(scans_, s), operand, at_slot<N>(), r_, count_);
+  }
+
   // ---- sinks ----
 
   template <int N, int Slot, class T, int A, class At, int Mask>
@@ -424,6 +436,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   const void* accumulators_[2] = {};
   std::int64_t x_ = 0, r_ = 0;
   int count_ = 0;
+  scan_states scans_;
 };
 
 }  // namespace sinter::cpu::detail

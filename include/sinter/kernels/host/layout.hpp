@@ -97,6 +97,9 @@ template <class Op, class T, class Result, int A, loop_var V, int Lanes, bool Al
 inline constexpr residence_hints hints_of<reduce<Op, T, Result, A>, V, Lanes, Aligned>{
     false, false, is_simple(Op::id, std::is_same_v<compute_t<T>, float>)};
 
+template <class Op, class T, class Result, int A, loop_var V, int Lanes, bool Aligned>
+inline constexpr residence_hints hints_of<scan<Op, T, Result, A>, V, Lanes, Aligned>{false, false, false};
+
 /// Most statements computed in one loop: past it registers run out (16 vectors on x86 without AVX-512).
 inline constexpr int max_inlined = 8;
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <new>
 
 #include "sinter/base/orientation.hpp"
@@ -91,26 +92,39 @@ template <int P, class Evaluator>
 template <int P, class Evaluator, class Args>
 void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads) {
   using folds = typename Evaluator::finished_folds;
+  using scans = scan_phase<typename Evaluator::body_type, P>;
   constexpr bool along_r = Evaluator::lane_variable == loop_var::r;
   e.seat(x, 0, along_r ? 1 : rows);
   e.template rows<P>();
   const std::int64_t chunk = chunk_length(args.rnumel, Evaluator::lanes, along_r);
   const std::int64_t chunks = args.rnumel <= chunk ? 1 : (args.rnumel + chunk - 1) / chunk;
+  const auto end_of = [&](std::int64_t c) { return c + 1 < chunks ? (c + 1) * chunk : args.rnumel; };
   chunk_tree<Evaluator, P> tree(rows);
-  folds* parts = threads > 1 && chunks > 1 ? new (std::nothrow) folds[chunks] : nullptr;
+  const bool shared = threads > 1 && chunks > 1 && !scans::nested;
+  std::unique_ptr<typename Evaluator::scan_states[]> before;  // each chunk
+  if constexpr (scans::any) {
+    e.scans().begin_row();
+    if (shared) before = fold_ahead<P>(e, args, x, rows, chunk, chunks, threads);
+  }
+  const bool may_share = shared && (!scans::any || before);
+  folds* parts = may_share ? new (std::nothrow) folds[chunks] : nullptr;
   if (parts != nullptr) {
     parallel_for(0, chunks, 1, threads, [&](std::int64_t c, std::int64_t) {
       Evaluator own(args);
       own.seat(x, 0, along_r ? 1 : rows);
       own.template copy_rows<P>(e);
-      fold_chunk<P>(own, x, rows, c * chunk, c + 1 < chunks ? (c + 1) * chunk : args.rnumel, parts[c]);
+      if constexpr (scans::any) own.scans() = before[static_cast<std::size_t>(c)];
+      if constexpr (scans::any) own.scans().begin_chunk();
+      fold_chunk<P>(own, x, rows, c * chunk, end_of(c), parts[c]);
     });
     for (std::int64_t c = 0; c < chunks; ++c) tree.add(parts[c]);
     delete[] parts;
   } else {
     folds part;
     for (std::int64_t c = 0; c < chunks; ++c) {
-      fold_chunk<P>(e, x, rows, c * chunk, c + 1 < chunks ? (c + 1) * chunk : args.rnumel, part);
+      if constexpr (scans::any) e.scans().begin_chunk();
+      fold_chunk<P>(e, x, rows, c * chunk, end_of(c), part);
+      if constexpr (scans::any) e.scans().end_chunk();
       tree.add(part);
     }
   }
