@@ -134,13 +134,12 @@ __device__ __forceinline__ void scan_phase(Frame& f, tile<Tiling>& t, const Args
     const int mine = thread / threads.lanes() * stride * Tiling::items + thread % threads.lanes() * Tiling::width;
     const index length = static_cast<index>(threads.count() * Tiling::width * Tiling::items);
     const index end = static_cast<index>(args.rnumel);
-    index r = 0;
-    do {
+    for (index r = 0; r < end; r += length) {
       t.template place<Exact>(r + mine, stride, end - Tiling::width);
       evaluate_stages<Body, P, Kept>(f, t, args, carried, storage, threads);
       step<P, ways>(Body{}, numbers{}, acc, f, t);
-      r += length;
-    } while (!Kept && r < end);
+      if constexpr (Kept) break;
+    }
     if constexpr (has_reductions<Body, P>)
       combine_row<P, ways>(Body{}, numbers{}, acc, folds + P % 2 * largest_phase<Body, 32>, threads);
     finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
@@ -156,7 +155,7 @@ __device__ __forceinline__ void scan_phases(std::index_sequence<P...>, Frame& f,
 }  // namespace detail
 
 /// One row per blockDim.x threads (a power of two up to 32, or a multiple of 32). Kept: the row is one tile, 0 < rnumel
-/// <= threads * Items * Width, equal to it if Exact. Threads is 0 when known at launch only. rnumel > 0.
+/// <= threads * Items * Width, equal to it if Exact. Threads is 0 when known at launch only.
 template <class Body, int Width, int Items, int Threads, int MaxBlock, bool Kept, bool Exact, class Index, class Args>
 __global__ void __launch_bounds__(MaxBlock) scan_rows(const Args args) {
   alignas(16) __shared__ unsigned char shared[2 * detail::scan_storage<Body>::half];

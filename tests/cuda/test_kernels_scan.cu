@@ -1,0 +1,185 @@
+// Scans over bodies written by hand, against plain loops in double: rows in registers and in tiles, columns, pointers
+// that do not allow wide accesses, several scans that need each other, reductions beside them, two walks.
+// SPDX-License-Identifier: BSL-1.0
+#include "test_kernels_support.cuh"
+
+#include <algorithm>
+
+#include "sinter/kernels/cuda/scan_launch.cuh"
+
+using namespace kernel_tests;
+
+namespace {
+
+template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
+void launch(const std::string& what, const Args& args) {
+  run(what, [&] { cuda::scan_kernel<Body, O, StaticRnumel, StaticNumel>(args, nullptr, "per_test"); });
+}
+
+/// Element r of row x of an array that is scanned along one of its axes.
+template <orientation O>
+struct layout {
+  std::int64_t rows, length;
+  std::size_t at(std::int64_t x, std::int64_t r) const {
+    return static_cast<std::size_t>(O == orientation::row ? x * length + r : r * rows + x);
+  }
+  std::int64_t row_of(std::size_t k) const {
+    return O == orientation::row ? static_cast<std::int64_t>(k) / length : static_cast<std::int64_t>(k) % rows;
+  }
+};
+/// Stride: the extent of the inner axis.
+template <orientation O, long Stride>
+using at_element = std::conditional_t<O == orientation::row, at_row<Stride>, at_column<Stride>>;
+
+/// y = cumsum(2 x) + x, and its row sums.
+template <class T, orientation O, long N>
+using one_scan = body<load<0, T, at_element<O, N>>, compute<ops::add, T, T, 0, 0>, scan<ops::cumsum, T, float, 1>,
+                      compute<ops::add, float, float, 2, 0>, store<1, T, 3, at_element<O, N>>,
+                      reduce<ops::sum, T, float, 3>, store<2, float, 5, at_x>>;
+
+template <class T, orientation O, long N, long StaticRnumel = -1, long StaticNumel = -1>
+void test_one(const char* name, std::int64_t rows, std::int64_t length, std::size_t shift = 0) {
+  const layout<O> where{rows, length};
+  const auto a = numbers<T>(static_cast<std::size_t>(rows * length), 1);
+  device_array<T> da(a, shift), out(a.size());
+  device_array<float> sums(static_cast<std::size_t>(rows));
+  auto args = make_args<3, 0, 1>(rows, length);
+  args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.pointers[2] = sums.data();
+  args.sizes[0] = O == orientation::row ? length : rows;
+  const std::string what = label(name, rows, length, shift ? "misaligned" : "");
+  launch<one_scan<T, O, N>, O, StaticRnumel, StaticNumel>(what, args);
+  std::vector<double> expected(a.size()), total(static_cast<std::size_t>(rows));
+  for (std::int64_t x = 0; x < rows; ++x) {
+    double so_far = 0;
+    for (std::int64_t r = 0; r < length; ++r) {
+      so_far += 2 * number(a[where.at(x, r)]);
+      expected[where.at(x, r)] = so_far + number(a[where.at(x, r)]);
+      total[static_cast<std::size_t>(x)] += expected[where.at(x, r)];
+    }
+  }
+  const double most = 1 + 4 * std::sqrt(static_cast<double>(length));
+  check_close(what, out.host(), [&](std::size_t k) { return expected[k]; }, 2 * step_of<T>(), 1e-6 * most * most);
+  check_close(
+      what + " sums", sums.host(), [&](std::size_t x) { return total[x]; }, 1e-4,
+      1e-6 * most * static_cast<double>(length));
+  out.check_guards(what), sums.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("scans: rows") {
+  constexpr auto row = orientation::row;
+  for (const std::int64_t rows : {1, 3, 33})
+    for (const std::int64_t length : {0, 1, 2, 7, 8, 31, 32, 33, 100, 128, 1000, 1024, 4096, 4104, 8192, 20000}) {
+      test_one<float, row, d0>("scan f32, dynamic", rows, length);
+      test_one<bf16, row, d0>("scan bf16, dynamic", rows, length);
+      if (length == 1000 || length == 4096) test_one<float, row, d0>("scan f32, dynamic", rows, length, 1);
+    }
+  test_one<float, row, 4096, 4096>("scan f32, static", 300, 4096);
+  test_one<float, row, 4096, 4096>("scan f32, static", 300, 4096, 1);
+  test_one<float, row, 100, 100>("scan f32, static", 300, 100);
+  test_one<float, row, 7, 7>("scan f32, static", 300, 7);
+  test_one<bf16, row, 16384, 16384>("scan bf16, static", 5, 16384);
+  test_one<bf16, row, 50000, 50000>("scan bf16, static", 5, 50000);
+  test_one<float, row, d0>("scan f32, dynamic", 0, 100);
+}
+
+TEST_CASE("scans: columns") {
+  constexpr auto column = orientation::column;
+  for (const std::int64_t rows : {1, 2, 3, 8, 31, 32, 33, 100, 256, 1000})
+    for (const std::int64_t length : {0, 1, 7, 32, 33, 255, 256, 1000}) {
+      test_one<float, column, d0>("column scan f32, dynamic", rows, length);
+      if (rows == 1000) test_one<bf16, column, d0>("column scan bf16, dynamic", rows, length);
+      if (rows == 256) test_one<float, column, d0>("column scan f32, dynamic", rows, length, 1);
+    }
+  test_one<float, column, 512, -1, 512>("column scan f32, static", 512, 3000);
+  test_one<bf16, column, 1024, -1, 1024>("column scan bf16, static", 1024, 777);
+  test_one<bf16, column, 100, -1, 100>("column scan bf16, static", 100, 777);
+}
+
+// ---- scans of scans, and a walk after the first one --------------------------------------------------------------------
+
+namespace {
+
+/// c = cummax(cumsum(x)), e = exp(c - amax(c)) / sum: every stage needs the one before, and two reductions follow.
+template <orientation O, long N>
+using chain = body<load<0, float, at_element<O, N>>, scan<ops::cumsum, float, float, 0>,
+                   scan<ops::cummax, float, float, 1>, scan<ops::cumsum, float, float, 2>,
+                   reduce<ops::amax, float, float, 2>, compute<ops::sub, float, float, 2, 4>,
+                   compute<ops::exp, float, float, 5>, scan<ops::cumsum, float, float, 6>,
+                   store<1, float, 3, at_element<O, N>>, store<2, float, 7, at_element<O, N>>>;
+
+template <orientation O, long N, long StaticRnumel = -1>
+void test_chain(const char* name, std::int64_t rows, std::int64_t length, std::size_t shift = 0) {
+  const layout<O> where{rows, length};
+  const auto a = numbers<float>(static_cast<std::size_t>(rows * length), 3);
+  device_array<float> da(a, shift), first(a.size()), second(a.size());
+  auto args = make_args<3, 0, 1>(rows, length);
+  args.pointers[0] = da.data(), args.pointers[1] = first.data(), args.pointers[2] = second.data();
+  args.sizes[0] = O == orientation::row ? length : rows;
+  const std::string what = label(name, rows, length, shift ? "misaligned" : "");
+  launch<chain<O, N>, O, StaticRnumel>(what, args);
+  std::vector<double> sums(a.size()), shares(a.size());
+  for (std::int64_t x = 0; x < rows; ++x) {
+    double sum = 0, most = -1e300, total = 0;
+    std::vector<double> c;
+    for (std::int64_t r = 0; r < length; ++r) {
+      sum += number(a[where.at(x, r)]);
+      most = std::max(most, sum);
+      c.push_back(most);
+      total += most;
+      sums[where.at(x, r)] = total;
+    }
+    total = 0;
+    for (std::int64_t r = 0; r < length; ++r) shares[where.at(x, r)] = total += std::exp(c[static_cast<std::size_t>(r)] - most);
+  }
+  const double n = static_cast<double>(length);
+  check_close(what, first.host(), [&](std::size_t k) { return sums[k]; }, 1e-4, 1e-5 * n);
+  check_close(what + ", second walk", second.host(), [&](std::size_t k) { return shares[k]; }, 1e-3, 1e-5 * n);
+  first.check_guards(what), second.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("scans: of scans, and after a reduction") {
+  for (const std::int64_t rows : {1, 5, 40})
+    for (const std::int64_t length : {0, 1, 3, 32, 100, 1000, 4096, 20000}) {
+      test_chain<orientation::row, d0>("chain, dynamic", rows, length);
+      if (length <= 1000) test_chain<orientation::column, d0>("column chain, dynamic", rows, length);
+    }
+  test_chain<orientation::row, 4096, 4096>("chain, static", 40, 4096);
+  test_chain<orientation::row, 1000, 1000>("chain, static", 40, 1000, 1);
+  test_chain<orientation::row, 50000, 50000>("chain, static", 4, 50000);
+}
+
+TEST_CASE("scans: wide states and integers") {
+  const auto test = [](auto zero, auto result_zero, const char* name, std::int64_t length) {
+    using T = decltype(zero);
+    using R = decltype(result_zero);
+    using B = body<load<0, T, at_row<d0>>, scan<ops::cumsum, T, R, 0>, scan<ops::cummin, T, T, 0>,
+                   store<1, R, 1, at_row<d0>>, store<2, T, 2, at_row<d0>>>;
+    const std::int64_t rows = 5;
+    const auto a = numbers<T>(static_cast<std::size_t>(rows * length), 1);
+    device_array<T> da(a), least(a.size());
+    device_array<R> sums(a.size());
+    auto args = make_args<3, 0, 1>(rows, length);
+    args.pointers[0] = da.data(), args.pointers[1] = sums.data(), args.pointers[2] = least.data();
+    args.sizes[0] = length;
+    launch<B, orientation::row>(name, args);
+    std::vector<double> sum(a.size()), low(a.size());
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const bool first = k % static_cast<std::size_t>(length) == 0;
+      sum[k] = number(a[k]) + (first ? 0 : sum[k - 1]);
+      low[k] = first ? number(a[k]) : std::min(low[k - 1], number(a[k]));
+    }
+    check_close(name, sums.host(), [&](std::size_t k) { return sum[k]; }, 1e-12, 1e-9);
+    check_close(std::string(name) + " least", least.host(), [&](std::size_t k) { return low[k]; }, 0, 0);
+    sums.check_guards(name), least.check_guards(name);
+  };
+  for (const std::int64_t length : {16, 1000, 5000}) {
+    test(std::uint8_t{}, std::int64_t{}, "scan u8", length);
+    test(std::int8_t{}, std::int64_t{}, "scan i8", length);
+    test(double{}, double{}, "scan f64", length);
+    test(std::int64_t{}, std::int64_t{}, "scan i64", length);
+  }
+}
