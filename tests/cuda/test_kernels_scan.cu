@@ -13,7 +13,13 @@ namespace {
 
 template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
 void launch(const std::string& what, const Args& args) {
-  run(what, [&] { cuda::scan_kernel<Body, O, StaticRnumel, StaticNumel>(args, nullptr, "per_test"); });
+  const std::int64_t bytes = scan_workspace_bytes<Body, O>(args.numel, args.rnumel);
+  device_array<unsigned char> workspace(static_cast<std::size_t>(bytes));
+  run(what, [&] {
+    cuda::scan_kernel<Body, O, StaticRnumel, StaticNumel>(args, bytes > 0 ? workspace.data() : nullptr, nullptr,
+                                                          "per_test");
+  });
+  workspace.check_guards(what + " workspace");
 }
 
 /// Element r of row x of an array that is scanned along one of its axes.
@@ -31,23 +37,28 @@ struct layout {
 template <orientation O, long Stride>
 using at_element = std::conditional_t<O == orientation::row, at_row<Stride>, at_column<Stride>>;
 
-/// y = cumsum(2 x) + x, and its row sums.
+/// y = cumsum(2 x) + x, and, where it is not split, its row sums.
 template <class T, orientation O, long N>
 using one_scan = body<load<0, T, at_element<O, N>>, compute<ops::add, T, T, 0, 0>, scan<ops::cumsum, T, float, 1>,
-                      compute<ops::add, float, float, 2, 0>, store<1, T, 3, at_element<O, N>>,
-                      reduce<ops::sum, T, float, 3>, store<2, float, 5, at_x>>;
+                      compute<ops::add, float, float, 2, 0>, store<1, T, 3, at_element<O, N>>>;
+template <class T, orientation O, long N>
+using scan_and_sum = body<load<0, T, at_element<O, N>>, compute<ops::add, T, T, 0, 0>, scan<ops::cumsum, T, float, 1>,
+                          compute<ops::add, float, float, 2, 0>, store<1, T, 3, at_element<O, N>>,
+                          reduce<ops::sum, T, float, 3>, store<2, float, 5, at_x>>;
 
 template <class T, orientation O, long N, long StaticRnumel = -1, long StaticNumel = -1>
 void test_one(const char* name, std::int64_t rows, std::int64_t length, std::size_t shift = 0) {
   const layout<O> where{rows, length};
   const auto a = numbers<T>(static_cast<std::size_t>(rows * length), 1);
-  device_array<T> da(a, shift), out(a.size());
+  device_array<T> da(a, shift), out(a.size()), beside(a.size());
   device_array<float> sums(static_cast<std::size_t>(rows));
   auto args = make_args<3, 0, 1>(rows, length);
   args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.pointers[2] = sums.data();
   args.sizes[0] = O == orientation::row ? length : rows;
   const std::string what = label(name, rows, length, shift ? "misaligned" : "");
   launch<one_scan<T, O, N>, O, StaticRnumel, StaticNumel>(what, args);
+  args.pointers[1] = beside.data();
+  launch<scan_and_sum<T, O, N>, O, StaticRnumel, StaticNumel>(what + " with sums", args);
   std::vector<double> expected(a.size()), total(static_cast<std::size_t>(rows));
   for (std::int64_t x = 0; x < rows; ++x) {
     double so_far = 0;
@@ -58,11 +69,13 @@ void test_one(const char* name, std::int64_t rows, std::int64_t length, std::siz
     }
   }
   const double most = 1 + 4 * std::sqrt(static_cast<double>(length));
-  check_close(what, out.host(), [&](std::size_t k) { return expected[k]; }, 2 * step_of<T>(), 1e-6 * most * most);
+  const auto wanted = [&](std::size_t k) { return expected[k]; };
+  check_close(what, out.host(), wanted, 2 * step_of<T>(), 1e-6 * most * most);
+  check_close(what + " beside sums", beside.host(), wanted, 2 * step_of<T>(), 1e-6 * most * most);
   check_close(
       what + " sums", sums.host(), [&](std::size_t x) { return total[x]; }, 1e-4,
       1e-6 * most * static_cast<double>(length));
-  out.check_guards(what), sums.check_guards(what);
+  out.check_guards(what), beside.check_guards(what), sums.check_guards(what);
 }
 
 }  // namespace
@@ -82,6 +95,10 @@ TEST_CASE("scans: rows") {
   test_one<bf16, row, 16384, 16384>("scan bf16, static", 5, 16384);
   test_one<bf16, row, 50000, 50000>("scan bf16, static", 5, 50000);
   test_one<float, row, d0>("scan f32, dynamic", 0, 100);
+  test_one<float, row, d0>("scan f32, dynamic", 1, 3000000);
+  test_one<float, row, d0>("scan f32, dynamic", 1, 4100001);
+  test_one<bf16, row, d0>("scan bf16, dynamic", 2, 2200000);
+  test_one<float, row, d0>("scan f32, dynamic", 600, 9000);
 }
 
 TEST_CASE("scans: columns") {
@@ -95,6 +112,68 @@ TEST_CASE("scans: columns") {
   test_one<float, column, 512, -1, 512>("column scan f32, static", 512, 3000);
   test_one<bf16, column, 1024, -1, 1024>("column scan bf16, static", 1024, 777);
   test_one<bf16, column, 100, -1, 100>("column scan bf16, static", 100, 777);
+  test_one<float, column, d0>("column scan f32, dynamic", 4096, 2500);
+  test_one<float, column, d0>("column scan f32, dynamic", 3, 700000);
+  test_one<float, column, d0>("column scan f32, dynamic", 70000, 100);
+}
+
+TEST_CASE("scans: parts give the same bits every time") {
+  const auto test = [](auto b, auto o, std::int64_t rows, std::int64_t length) {
+    constexpr orientation O = decltype(o)::value;
+    const auto a = numbers<float>(static_cast<std::size_t>(rows * length), 1);
+    device_array<float> da(a), out(a.size());
+    auto args = make_args<2, 0, 1>(rows, length);
+    args.pointers[0] = da.data(), args.pointers[1] = out.data();
+    args.sizes[0] = O == orientation::row ? length : rows;
+    launch<decltype(b), O>("parts", args);
+    const auto first = out.host();
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      launch<decltype(b), O>("parts again", args);
+      check_close("parts are deterministic", out.host(), [&](std::size_t k) { return first[k]; }, 0, 0);
+    }
+  };
+  using row = std::integral_constant<orientation, orientation::row>;
+  using column = std::integral_constant<orientation, orientation::column>;
+  test(one_scan<float, orientation::row, d0>{}, row{}, 1, 5000000);
+  test(one_scan<float, orientation::column, d0>{}, column{}, 512, 10000);
+}
+
+// ---- scans of scans, each with parts of its own ------------------------------------------------------------------------
+
+TEST_CASE("scans: of scans, in parts") {
+  const auto test = [](auto o, std::int64_t rows, std::int64_t length) {
+    constexpr orientation O = decltype(o)::value;
+    using B = body<load<0, std::int32_t, at_element<O, d0>>, scan<ops::cumsum, std::int32_t, std::int64_t, 0>,
+                   scan<ops::cummax, std::int64_t, std::int64_t, 1>, scan<ops::cummin, std::int32_t, std::int32_t, 0>,
+                   store<1, std::int64_t, 2, at_element<O, d0>>, store<2, std::int32_t, 3, at_element<O, d0>>>;
+    const layout<O> where{rows, length};
+    const auto a = numbers<std::int32_t>(static_cast<std::size_t>(rows * length), 5);
+    device_array<std::int32_t> da(a), least(a.size());
+    device_array<std::int64_t> most(a.size());
+    auto args = make_args<3, 0, 1>(rows, length);
+    args.pointers[0] = da.data(), args.pointers[1] = most.data(), args.pointers[2] = least.data();
+    args.sizes[0] = O == orientation::row ? length : rows;
+    const std::string what = label("scans in parts", rows, length);
+    launch<B, O>(what, args);
+    std::vector<double> high(a.size()), low(a.size());
+    for (std::int64_t x = 0; x < rows; ++x) {
+      double sum = 0, greatest = -1e300, smallest = 1e300;
+      for (std::int64_t r = 0; r < length; ++r) {
+        const std::size_t k = where.at(x, r);
+        high[k] = greatest = std::max(greatest, sum += number(a[k]));
+        low[k] = smallest = std::min(smallest, number(a[k]));
+      }
+    }
+    check_close(what, most.host(), [&](std::size_t k) { return high[k]; }, 0, 0);
+    check_close(what + " least", least.host(), [&](std::size_t k) { return low[k]; }, 0, 0);
+    most.check_guards(what), least.check_guards(what);
+  };
+  using row = std::integral_constant<orientation, orientation::row>;
+  using column = std::integral_constant<orientation, orientation::column>;
+  test(row{}, 1, 3000001);
+  test(row{}, 7, 100000);
+  test(column{}, 5, 200000);
+  test(column{}, 300, 20000);
 }
 
 // ---- scans of scans, and a walk after the first one --------------------------------------------------------------------

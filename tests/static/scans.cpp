@@ -60,6 +60,16 @@ SINTER_ROW(nested, 1, si::fuse<F<64, 512>>([](auto x) {
              return si::cumsum(si::cumsum(x, si::axis<1>) * 2.f, si::axis<1>);
            }));
 static_assert(nested.passes(0) == 1, "in the same walk");
+// A few long rows are many blocks' work, beside which nothing is reduced; other scans are.
+SINTER_ROW(split, 2, si::fuse<F<4, 65536>>([](auto x) {
+             return tuple(si::exp(si::cumsum(x, si::axis<1>)), si::sum(x, si::axis<1>));
+           }));
+static_assert(split.why_not_fused("cumsum_0", "sum_0") == si::refusal::split_scan);
+SINTER_ROW(split_softmax, 3, si::fuse<F<65536>>([](auto x) { return si::softmax(si::cumsum(x, si::axis<0>)); }));
+SINTER_ROW(split_nested, 1, si::fuse<F<65536>>([](auto x) {
+             return si::cummax(si::cumsum(x, si::axis<0>) + x, si::axis<0>);
+           }));
+static_assert(split_nested.workspace_bytes() > 0 && rows.workspace_bytes() == 0);
 // Of other rows: not.
 SINTER_ROW(both_axes, 2, si::fuse<F<64, 512>>([](auto x) {
              return si::cumsum(si::cumsum(x, si::axis<1>), si::axis<0>);

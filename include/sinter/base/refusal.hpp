@@ -47,6 +47,7 @@ enum class refusal : unsigned char {
   tilings_differ,
   index_mismatch,
   split_reduction,
+  split_scan,
   intermediate_nodes,
   overwrites_operand,
   would_make_cycle,
@@ -141,6 +142,8 @@ constexpr auto in_words(refusal reason, Say say) {
       return say("the consumer reads the producer's result at other indices than those it is written at");
     case refusal::split_reduction:
       return say("the long reduction is split over many blocks, and the consumer needs its result for every element");
+    case refusal::split_scan:
+      return say("the long scan is split over many blocks, which take no reductions");
     case refusal::intermediate_nodes:
       return say("another kernel has to run between them");
     case refusal::overwrites_operand:

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/split.hpp"
+#include "sinter/kernels/scan_split.hpp"
 
 namespace sinter {
 
@@ -16,13 +16,14 @@ struct pointwise_loop {
   static constexpr std::int64_t workspace_bytes(std::int64_t, std::int64_t) { return 0; }
 };
 
-/// A body with reductions over Rnumel elements for each of Numel.
+/// A body with reductions, or scans, over Rnumel elements for each of Numel.
 template <class Body, orientation O, long Rnumel = -1, long Numel = -1>
 struct reduction_loop {
-  static constexpr bool can_split = detail::split_facts<Body>::can_split;
+  static constexpr bool can_split = detail::split_facts<Body>::can_split || detail::scan_facts<Body>::can_split;
   /// 16-byte aligned, like the memory it asks for.
   static constexpr std::int64_t workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
-    return detail::round_up(reduction_workspace_bytes<Body, O>(numel, rnumel), 16);
+    if constexpr (body_facts<Body>::has_scan) return detail::round_up(scan_workspace_bytes<Body, O>(numel, rnumel), 16);
+    else return detail::round_up(reduction_workspace_bytes<Body, O>(numel, rnumel), 16);
   }
 };
 

@@ -98,7 +98,7 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
                    rnumel = fixed_or_unknown(kernel::value.space.rnumel);
     const auto args = c.template kernel_arguments<Index>();
     if constexpr (body_facts<typename parts::main>::has_scan)
-      cuda::scan_kernel<typename parts::main, kernel::planned.walk, rnumel, numel>(args, stream, name);
+      cuda::scan_kernel<typename parts::main, kernel::planned.walk, rnumel, numel>(args, scratch, stream, name);
     else cuda::reduction<typename parts::main, kernel::planned.walk, rnumel, numel>(args, scratch, stream, name);
   } else if constexpr (is_foreign<kernel>()) {
     run_foreign<Program, Index>(c, stream, name);

@@ -80,13 +80,18 @@ constexpr refusal within_limits(const State& s, int a, int b, const shared_data&
   return refusal::none;
 }
 
+/// Are there a few long rows, as hints say?
+template <class State>
+constexpr bool has_few_long_rows(const State& s, const loop_space& space) {
+  return s.list.numbers.hint(space.numel) <= s.o->split_reduction_rows &&
+         s.list.numbers.hint(space.rnumel) >= s.o->split_reduction_length;
+}
+
 /// A few long rows are reduced by many blocks, of which the last has the result: work of b on their elements that needs
 /// it would leave one block to walk each row alone.
 template <class State>
 constexpr refusal leaves_reduction_split(const State& s, int a, int b, const loop_space& space) {
-  const auto hint = [&](number n) { return s.list.numbers.hint(n); };
-  if (hint(space.numel) > s.o->split_reduction_rows || hint(space.rnumel) < s.o->split_reduction_length)
-    return refusal::none;
+  if (!has_few_long_rows(s, space)) return refusal::none;
   bool needed = false;
   s.each_member(a, -1, [&](int reduction) {
     const node& root = (*s.g)[s.list.nodes[reduction].root];
@@ -98,6 +103,15 @@ constexpr refusal leaves_reduction_split(const State& s, int a, int b, const loo
     });
   });
   return needed ? refusal::split_reduction : refusal::none;
+}
+
+/// A few long rows are scanned by many blocks, each of which needs what those before it have folded and no more.
+template <class State>
+constexpr refusal leaves_scan_split(const State& s, int a, int b, const loop_space& space) {
+  if ((!s.groups[a].has_scan && !s.groups[b].has_scan) || !has_few_long_rows(s, space)) return refusal::none;
+  bool reduces = false;
+  s.each_member(a, b, [&](int m) { reduces = reduces || s.list.nodes[m].kind == node_kind::reduction; });
+  return reduces ? refusal::split_scan : refusal::none;
 }
 
 /// Siblings have to share enough, to be near enough, and, on some targets, to be few enough.

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/reduction.cuh"
-#include "sinter/kernels/cuda/scan_parts.cuh"
+#include "sinter/kernels/cuda/scan_chain.cuh"
 
 namespace sinter::cuda {
 
@@ -17,77 +17,71 @@ namespace detail {
 /// Shared memory of a block's scans: two halves in turn, so that one synchronisation per stage is enough.
 template <class Body>
 struct scan_storage {
-  static constexpr int half = scan_facts<Body>::most_bytes(32);
+  static constexpr int half = most_stage_bytes<Body>(32);
   unsigned char* at;
   int turn = 0;
   __device__ __forceinline__ unsigned char* next() { return at + (turn ^= 1) * half; }
 };
 
-/// The scans of one stage for a tile. `carried`: what came before the tile; afterwards, before the next one.
-template <class Body, class Which, int G, class Frame, class Threads>
-__device__ __forceinline__ void scan_stage(Frame& f, const tile<typename Frame::tiling>& t,
-                                           scan_states<Body, 1>& carried, scan_storage<Body>& storage,
-                                           const Threads& threads) {
+/// What the warps before this one have folded, of the tile, and all of them. On entry `tile`: this warp.
+template <class Body, class Which, int G, int Items, class Threads>
+__device__ __forceinline__ void put_warps_in_order(scan_states<Body, Items>& before, scan_states<Body, 1>& tile,
+                                                   scan_storage<Body>& storage, const Threads& threads) {
+  const int warps = threads.warps(), warp = threads.thread() / 32, first = threads.row() * warps;
+  unsigned char* const half = storage.next();
+  if (threads.thread() % 32 == 0)
+    each_scan<Which, Body>([&](auto at) {
+      using scan = decltype(at);
+      constexpr int offset = scan_offset<Body, G, scan::number, 32>;
+      reinterpret_cast<typename scan::state*>(half + offset)[first + warp] = lanes_of<scan::number>(tile)[0];
+    });
+  threads.sync();
+  each_scan<Which, Body>([&](auto at) {  // every warp for itself
+    using scan = decltype(at);
+    constexpr int offset = scan_offset<Body, G, scan::number, 32>;
+    const auto* totals = reinterpret_cast<const typename scan::state*>(half + offset) + first;
+    int slots = 2;
+    while (slots < warps) slots *= 2;
+    const int slot = threads.thread() & (slots - 1);
+    const auto all = scan_lanes<scan>(slot < warps ? totals[slot] : scan::init(), slots);
+    const auto others = from_lane(all.before, warp, slots);
+#pragma unroll
+    for (auto& b : lanes_of<scan::number>(before)) b = scan::combine(others, b);
+    lanes_of<scan::number>(tile)[0] = all.total;
+  });
+}
+
+/// The scans of one stage for a tile; `chain` knows what came before it.
+template <class Body, class Which, int G, class Frame, class Threads, class Chain>
+__device__ __forceinline__ void scan_stage(Frame& f, const tile<typename Frame::tiling>& t, scan_storage<Body>& storage,
+                                           const Threads& threads, Chain& chain) {
   using tiling = typename Frame::tiling;
   constexpr int width = tiling::width, items = tiling::items;
-  const int lanes = threads.lanes(), warps = threads.warps();
-  scan_states<Body, items> before;  // each vector of this thread, inside its warp's piece
-  scan_states<Body, 1> piece;       // all of it
+  scan_states<Body, items> before;  // each vector of this thread, inside the tile
+  scan_states<Body, 1> total, start;
   each_scan<Which, Body>([&](auto at) {
     using scan = decltype(at);
     constexpr int I = scan::number;
-    auto& running = lanes_of<I>(piece)[0];
+    auto& running = lanes_of<I>(total)[0];
     running = scan::init();
 #pragma unroll
     for (int u = 0; u < items; ++u) {
       typename scan::state own = scan::init();
 #pragma unroll
       for (int j = 0; j < width; ++j) scan::step(own, lane_of<scan::operand>(f, u * width + j), t.r(u) + j);
-      const auto in_warp = scan_lanes<scan>(own, lanes);
+      const auto in_warp = scan_lanes<scan>(own, threads.lanes());
       lanes_of<I>(before)[u] = u == 0 ? in_warp.before : scan::combine(running, in_warp.before);
       running = u == 0 ? in_warp.total : scan::combine(running, in_warp.total);
     }
   });
-  if (threads.count() > 32) {
-    unsigned char* const half = storage.next();
-    const int warp = threads.thread() / 32, first = threads.row() * warps;
-    if (threads.thread() % 32 == 0)
-      each_scan<Which, Body>([&](auto at) {
-        using scan = decltype(at);
-        constexpr int I = scan::number, offset = scan_offset<Body, G, I, 32>;
-        reinterpret_cast<typename scan::state*>(half + offset)[first + warp] = lanes_of<I>(piece)[0];
-      });
-    threads.sync();
-    each_scan<Which, Body>([&](auto at) {  // every warp for itself
-      using scan = decltype(at);
-      constexpr int I = scan::number, offset = scan_offset<Body, G, I, 32>;
-      const auto* pieces = reinterpret_cast<const typename scan::state*>(half + offset) + first;
-      int slots = 2;
-      while (slots < warps) slots *= 2;
-      const int slot = threads.thread() & (slots - 1);
-      const auto all = scan_lanes<scan>(slot < warps ? pieces[slot] : scan::init(), slots);
-      const auto others = from_lane(all.before, warp, slots);
-      auto& carry = lanes_of<I>(carried)[0];
-#pragma unroll
-      for (auto& b : lanes_of<I>(before)) b = scan::combine(scan::combine(carry, others), b);
-      carry = scan::combine(carry, all.total);
-    });
-  } else {
-    each_scan<Which, Body>([&](auto at) {
-      using scan = decltype(at);
-      constexpr int I = scan::number;
-      auto& carry = lanes_of<I>(carried)[0];
-#pragma unroll
-      for (auto& b : lanes_of<I>(before)) b = scan::combine(carry, b);
-      carry = scan::combine(carry, lanes_of<I>(piece)[0]);
-    });
-  }
+  if (threads.count() > 32) put_warps_in_order<Body, Which, G, items>(before, total, storage, threads);
+  chain.template follow<Which, G>(total, start);
   each_scan<Which, Body>([&](auto at) {
     using scan = decltype(at);
     constexpr int I = scan::number;
 #pragma unroll
     for (int u = 0; u < items; ++u) {
-      typename scan::state own = lanes_of<I>(before)[u];
+      typename scan::state own = scan::combine(lanes_of<I>(start)[0], lanes_of<I>(before)[u]);
 #pragma unroll
       for (int j = 0; j < width; ++j) {
         scan::step(own, lane_of<scan::operand>(f, u * width + j), t.r(u) + j);
@@ -98,16 +92,23 @@ __device__ __forceinline__ void scan_stage(Frame& f, const tile<typename Frame::
 }
 
 /// Stage by stage, the element statements of phase P for a tile.
-template <class Body, int P, bool Kept, int G = 0, class Frame, class Args, class Threads>
+template <class Body, int P, bool Kept, int G = 0, class Frame, class Args, class Threads, class Chain>
 __device__ __forceinline__ void evaluate_stages(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
-                                                scan_states<Body, 1>& carried, scan_storage<Body>& storage,
-                                                const Threads& threads) {
+                                                scan_storage<Body>& storage, const Threads& threads, Chain& chain) {
   if constexpr (G < scan_facts<Body>::num_stages) {
     using scans = scans_of_stage<Body, P, Kept, G>;
     evaluate<elements_of_stage<Body, P, Kept, G>>(f, t, args);
-    if constexpr (scans::any) scan_stage<Body, scans, G>(f, t, carried, storage, threads);
-    evaluate_stages<Body, P, Kept, G + 1>(f, t, args, carried, storage, threads);
+    if constexpr (scans::any) scan_stage<Body, scans, G>(f, t, storage, threads, chain);
+    evaluate_stages<Body, P, Kept, G + 1>(f, t, args, storage, threads, chain);
   }
+}
+
+/// A tile from r on: each warp has a piece of it in one, of which each lane has a vector in every 32.
+template <bool Exact, class Tiling, class Index, class Threads>
+__device__ __forceinline__ void place_pieces(tile<Tiling>& t, Index r, Index end, const Threads& threads) {
+  const int stride = threads.lanes() * Tiling::width, piece = threads.thread() / threads.lanes();
+  const int mine = piece * stride * Tiling::items + threads.thread() % threads.lanes() * Tiling::width;
+  t.template place<Exact>(r + static_cast<Index>(mine), static_cast<Index>(stride), end - Tiling::width);
 }
 
 template <class Body, int P>
@@ -128,15 +129,12 @@ __device__ __forceinline__ void scan_phase(Frame& f, tile<Tiling>& t, const Args
   if constexpr (P < body_facts<Body>::num_phases) {
     accumulators<Body, ways> acc;
     start<P, ways>(Body{}, numbers{}, acc);
-    scan_states<Body, 1> carried;
-    clear_scans<Body>(carried);
-    const int stride = threads.lanes() * Tiling::width, thread = threads.thread();
-    const int mine = thread / threads.lanes() * stride * Tiling::items + thread % threads.lanes() * Tiling::width;
+    tile_chain<Body, 1> chain;
     const index length = static_cast<index>(threads.count() * Tiling::width * Tiling::items);
     const index end = static_cast<index>(args.rnumel);
     for (index r = 0; r < end; r += length) {
-      t.template place<Exact>(r + mine, stride, end - Tiling::width);
-      evaluate_stages<Body, P, Kept>(f, t, args, carried, storage, threads);
+      place_pieces<Exact>(t, r, end, threads);
+      evaluate_stages<Body, P, Kept>(f, t, args, storage, threads, chain);
       step<P, ways>(Body{}, numbers{}, acc, f, t);
       if constexpr (Kept) break;
     }
@@ -172,6 +170,26 @@ __global__ void __launch_bounds__(MaxBlock) scan_rows(const Args args) {
   detail::scan_phases<Body, Kept, Exact>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile,
                                          args, threadIdx.x == 0 && row_ok, storage, folds,
                                          detail::row_threads<Threads>{});
+}
+
+/// A part of Threads * Items * Width elements of a row for each block.
+template <class Body, int Width, int Items, int Threads, class Index, class Args>
+__global__ void __launch_bounds__(Threads) scan_split_rows(const Args args, const scan_split split) {
+  alignas(16) __shared__ unsigned char shared[2 * detail::scan_storage<Body>::half];
+  using tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
+  using threads = detail::row_threads<Threads>;
+  const std::int64_t ticket = detail::take_ticket(split), row = ticket / split.parts, part = ticket % split.parts;
+  detail::tile<tiling> tile;
+  tile.fixed = static_cast<Index>(row);
+  detail::place_pieces<false>(tile, static_cast<Index>(part) * (Threads * Items * Width),
+                              static_cast<Index>(args.rnumel), threads{});
+  detail::frame<Body, tiling> frame;
+  detail::scan_storage<Body> storage{shared};
+  detail::row_chain<Body> chain{{split, row}, part};
+  const bool writer = threadIdx.x == 0 && part == 0;
+  detail::evaluate<detail::rows_of_phase<Body, 0>>(frame, tile, args, writer);
+  detail::evaluate_stages<Body, 0, false>(frame, tile, args, storage, threads{}, chain);
+  detail::evaluate<detail::rows_of_phase<Body, 1>>(frame, tile, args, writer);
 }
 
 }  // namespace sinter::cuda

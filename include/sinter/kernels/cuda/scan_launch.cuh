@@ -15,12 +15,16 @@ namespace detail {
 
 /// Threads of a block that walks a row in tiles; of one that holds a row up to 1024 where later phases need it again.
 inline constexpr int scan_block = 512;
-inline constexpr int scan_lanes_held = 16;
 
-template <int Width>
-inline constexpr int scan_items = Width == 1                ? 4
-                                  : scan_lanes_held > Width ? scan_lanes_held / Width
-                                                            : 1;
+/// Values of each statement that a thread holds.
+template <class Body>
+inline constexpr int scan_lanes_held = 16;
+template <class... S>
+inline constexpr int scan_lanes_held<body<S...>> =
+    ((value_words<typename statement_facts<S>::value_type> > 1 || scan_facts<body<S...>>::most_state > 4) || ...) ? 8
+                                                                                                                  : 16;
+template <class Body, int Width>
+inline constexpr int scan_items = Width == 1 ? 4 : scan_lanes_held<Body> / Width;
 
 /// The shape for a row of rnumel elements, read `width` at a time; `kept`: phase_facts::kept_words.
 constexpr row_shape choose_scan_row(std::int64_t rnumel, int width, int items, int kept) {
@@ -41,27 +45,64 @@ void launch_scan_rows(body<S...>, const Args& args, const row_shape& shape, cuda
 
 template <int Width, class Index, class Body, class Args>
 void launch_looped_scan(const Args& args, cudaStream_t stream, const char* name) {
-  constexpr int items = scan_items<Width>;
+  constexpr int items = scan_items<Body, Width>;
   launch_scan_rows<Width, items, 0, scan_block, false, false, Index>(
       Body{}, args, loop_shape(args.rnumel, Width, items, scan_block), stream, name);
 }
 
+/// `parts` of each of `lines`, with ticket and flags at zero. The memset can be captured into a graph.
+template <class Body>
+scan_split make_split(orientation o, std::int64_t lines, std::int64_t parts, std::int64_t numel, void* workspace,
+                      cudaStream_t stream, const char* name) {
+  const std::int64_t slots = sinter::detail::slots_of(o, parts);
+  const auto bytes = static_cast<std::size_t>(scan_facts<Body>::num_counters(lines, slots)) * 4;
+  check(cudaMemsetAsync(workspace, 0, bytes, stream), "cudaMemsetAsync", name);
+  return {workspace, lines, parts, slots, numel};
+}
+inline dim3 grid_of(const scan_split& split) { return dim3(static_cast<unsigned>(split.lines * split.parts)); }
+
+template <int Width, class Index, class... S, class Args>
+void launch_split_rows(body<S...>, const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+  constexpr int items = scan_items<body<S...>, Width>;
+  const std::int64_t part = scan_block * items * Width, parts = (args.rnumel + part - 1) / part;
+  const scan_split split =
+      make_split<body<S...>>(orientation::row, args.numel, parts, args.numel, workspace, stream, name);
+  launch(&scan_split_rows<body<S...>, Width, items, scan_block, Index, Args>, grid_of(split), dim3(scan_block), stream,
+         name, args, split);
+}
+/// Few long rows by many blocks; false where they are not.
+template <int Width, class Index, long StaticRnumel, class Body, class Args>
+bool scanned_in_parts(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+  constexpr std::int64_t part = scan_block * scan_items<Body, Width> * Width;
+  if constexpr (scan_facts<Body>::can_split && (StaticRnumel < 0 || StaticRnumel > part)) {
+    if (args.rnumel > part && args.numel < sinter::detail::scan_split_lines) {
+      launch_split_rows<Width, Index>(Body{}, args, workspace, stream, name);
+      return true;
+    }
+  }
+  return false;
+}
+
 template <class Body, long StaticRnumel, class Args>
-void scan_along_rows(const Args& args, cudaStream_t stream, const char* name) {
-  constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
+void scan_along_rows(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+  constexpr int width = [] {
+    const int widest = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
+    return widest < scan_lanes_held<Body> ? widest : scan_lanes_held<Body>;
+  }();
   constexpr int kept = phase_facts<Body>::kept_words;
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
   if (fits) {
+    if (scanned_in_parts<width, int, StaticRnumel, Body>(args, workspace, stream, name)) return;
     if constexpr (StaticRnumel >= 0) {
-      constexpr row_shape shape = choose_scan_row(StaticRnumel, width, scan_items<width>, kept);
+      constexpr row_shape shape = choose_scan_row(StaticRnumel, width, scan_items<Body, width>, kept);
       if constexpr (shape.persistent) {
         constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticRnumel;
         return launch_scan_rows<width, shape.items, shape.threads, shape.block(), true, exact, int>(Body{}, args, shape,
                                                                                                     stream, name);
       }
     } else if constexpr (kept > 0) {  // one phase gains nothing from holding the row
-      constexpr int items = scan_items<width>;
+      constexpr int items = scan_items<Body, width>;
       const row_shape shape = choose_scan_row(args.rnumel, width, items, kept);
       if (shape.persistent)
         return launch_scan_rows<width, items, 0, 1024, true, false, int>(
@@ -69,6 +110,7 @@ void scan_along_rows(const Args& args, cudaStream_t stream, const char* name) {
     }
     if constexpr (StaticRnumel < narrow_limit) return launch_looped_scan<width, int, Body>(args, stream, name);
   }
+  if (scanned_in_parts<1, std::int64_t, StaticRnumel, Body>(args, workspace, stream, name)) return;
   launch_looped_scan<1, std::int64_t, Body>(args, stream, name);
 }
 
@@ -76,39 +118,51 @@ void scan_along_rows(const Args& args, cudaStream_t stream, const char* name) {
 template <class Body>
 constexpr int scan_column_width(long static_numel) {
   int width = column_width<Body>(static_numel);
-  while (width > 1 && 2 * scan_facts<Body>::most_bytes(width * column_block) > 16384) width /= 2;
+  while (width > 1 && most_stage_bytes<Body>(width * column_block) > 8192) width /= 2;
   return width;
 }
 
 template <int Width, class Index, class... S, class Args>
-void launch_scan_columns(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
-  constexpr int items = Width >= 8 ? 2 : 4;
+void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] void* workspace, cudaStream_t stream,
+                         const char* name) {
+  using B = body<S...>;
   const std::int64_t groups = args.numel / Width;
-  const int along = threads_for(groups < 32 ? groups : 32);
-  launch(&scan_columns<body<S...>, Width, items, Index, Args>,
-         dim3(static_cast<unsigned>((groups + along - 1) / along)), dim3(column_block), stream, name, args, along);
+  const int along = threads_for(groups < sinter::detail::scan_column_line ? groups : sinter::detail::scan_column_line);
+  const std::int64_t lines = (groups + along - 1) / along;
+  if constexpr (scan_facts<B>::can_split) {
+    constexpr int items = Width >= 8 ? 4 : 8;
+    const std::int64_t part = column_block / along * items, parts = (args.rnumel + part - 1) / part;
+    if (lines < sinter::detail::scan_split_lines && parts > 1) {
+      const scan_split split = make_split<B>(orientation::column, lines, parts, args.numel, workspace, stream, name);
+      return launch(&scan_split_columns<B, Width, items, Index, Args>, grid_of(split), dim3(column_block), stream, name,
+                    args, split, along);
+    }
+  }
+  launch(&scan_columns < B, Width, Width >= 8 ? 2 : 4, Index, Args >, dim3(static_cast<unsigned>(lines)),
+         dim3(column_block), stream, name, args, along);
 }
 
 template <class Body, long StaticNumel, class Args>
-void scan_along_columns(const Args& args, cudaStream_t stream, const char* name) {
+void scan_along_columns(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
   constexpr int width = scan_column_width<Body>(StaticNumel);
   if (args.numel < narrow_limit && args.rnumel < narrow_limit &&
       access_facts<Body>::template fits<width, loop_var::x>(args))
-    return launch_scan_columns<width, int>(Body{}, args, stream, name);
-  launch_scan_columns<1, std::int64_t>(Body{}, args, stream, name);
+    return launch_scan_columns<width, int>(Body{}, args, workspace, stream, name);
+  launch_scan_columns<1, std::int64_t>(Body{}, args, workspace, stream, name);
 }
 
 }  // namespace detail
 
 /// Runs a body with scans, and perhaps reductions, for every x in [0, numel). O says along which index its loads are
-/// contiguous. `name` is the kernel's, for errors. Static extents (>= 0; they must be the ones in args) save the user
-/// the compilation of variants that cannot be needed.
+/// contiguous. `workspace`: scan_workspace_bytes<Body, O>(numel, rnumel) bytes, 16-byte aligned, of any content (null
+/// if 0). `name` is the kernel's, for errors. Static extents (>= 0; they must be the ones in args) save the user the
+/// compilation of variants that cannot be needed.
 template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
-void scan_kernel(const Args& args, cudaStream_t stream, const char* name) {
+void scan_kernel(const Args& args, [[maybe_unused]] void* workspace, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_scan, "scan: the body scans nothing; use reduction or pointwise");
   if (args.numel <= 0) return;
-  if constexpr (O == orientation::row) detail::scan_along_rows<Body, StaticRnumel>(args, stream, name);
-  else detail::scan_along_columns<Body, StaticNumel>(args, stream, name);
+  if constexpr (O == orientation::row) detail::scan_along_rows<Body, StaticRnumel>(args, workspace, stream, name);
+  else detail::scan_along_columns<Body, StaticNumel>(args, workspace, stream, name);
 }
 
 }  // namespace sinter::cuda

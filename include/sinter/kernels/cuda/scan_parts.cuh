@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/combine.cuh"
+#include "sinter/kernels/scan_split.hpp"
 
 namespace sinter::cuda::detail {
 
@@ -19,53 +20,27 @@ struct scan_of {
 template <class Op, class T, class Result, int A>
 struct scan_of<scan<Op, T, Result, A>> : reduction_of<reduce<Op, T, Result, A>> {};
 
-/// A scan waits for all its threads. Stage g of a body's element statements runs between two such waits: what needs the
-/// results of g scans, one after the other, and then the scans that need no more than that, together.
+using sinter::detail::scan_facts;
+
+/// Bytes of the states of stage g's scans before statement s, with `slots` of each; s = size: of all.
 template <class Body>
-struct scan_facts;
-template <class... S>
-struct scan_facts<body<S...>> {
-  using facts = body_facts<body<S...>>;
-  static constexpr int size = sizeof...(S);
-  static constexpr bool is_scan(int s) { return facts::facts.info[s].kind == statement_kind::scan; }
-
-  struct table {
-    int stage[size + 1]{};
-    int num_stages = 1;
-  };
-  static constexpr table stages = [] {
-    table t{};
-    for (int s = 0; s < size; ++s) {
-      for (int operand : facts::facts.info[s].operands) {
-        if (operand < 0 || facts::where(operand) != scope::element) continue;
-        const int ready = t.stage[operand] + is_scan(operand);
-        if (ready > t.stage[s]) t.stage[s] = ready;
-      }
-      if (t.stage[s] + is_scan(s) + 1 > t.num_stages) t.num_stages = t.stage[s] + is_scan(s) + 1;
-    }
-    return t;
-  }();
-  static constexpr int num_stages = stages.num_stages;
-  static constexpr int stage(int s) { return stages.stage[s]; }
-
-  /// Bytes of the states of stage g's scans before statement s, with `slots` of each; s = size: of all.
-  static constexpr int bytes(int g, int s, int slots) {
-    constexpr int each[] = {static_cast<int>(sizeof(typename scan_of<S>::state))..., 0};
-    int total = 0;
-    for (int i = 0; i < s; ++i)
-      if (is_scan(i) && stage(i) == g) total += static_cast<int>(sinter::detail::round_up(each[i] * slots, 16));
-    return total;
-  }
-  static constexpr int most_bytes(int slots) {
-    int most = 16;
-    for (int g = 0; g < num_stages; ++g)
-      if (bytes(g, size, slots) > most) most = bytes(g, size, slots);
-    return most;
-  }
-};
-
+constexpr int stage_bytes(int g, int s, int slots) {
+  using facts = scan_facts<Body>;
+  int total = 0;
+  for (int i = 0; i < s; ++i)
+    if (facts::is_scan(i) && facts::stage(i) == g)
+      total += static_cast<int>(sinter::detail::round_up(facts::state_bytes[i] * slots, 16));
+  return total;
+}
+template <class Body>
+constexpr int most_stage_bytes(int slots) {
+  int most = 16;
+  for (int g = 0; g < scan_facts<Body>::num_stages; ++g)
+    if (stage_bytes<Body>(g, Body::size, slots) > most) most = stage_bytes<Body>(g, Body::size, slots);
+  return most;
+}
 template <class Body, int G, int I, int Slots>
-inline constexpr int scan_offset = scan_facts<Body>::bytes(G, I, Slots);
+inline constexpr int scan_offset = stage_bytes<Body>(G, I, Slots);
 
 /// Element statements of stage G of phase P, but for the scans.
 template <class Body, int P, bool Kept, int G>
@@ -120,14 +95,6 @@ template <class Body>
 struct every_scan {
   static constexpr bool select(int s) { return scan_facts<Body>::is_scan(s); }
 };
-template <class Body, int Count>
-__device__ __forceinline__ void clear_scans(scan_states<Body, Count>& states) {
-  each_scan<every_scan<Body>, Body>([&](auto at) {
-    using scan = decltype(at);
-    for (auto& s : lanes_of<scan::number>(states)) s = scan::init();
-  });
-}
-
 /// The value of the lane `offset` below in its group of `lanes`; its own where there is none.
 template <class T>
 __device__ __forceinline__ T from_lane_below(const T& value, int offset, int lanes) {

@@ -1,0 +1,112 @@
+// Split scans: a few long rows, or columns, are scanned by many blocks, a part each, which tell each other what they
+// have folded. Which scans need which others, which bodies can be split, and the workspace that takes: constants of the
+// extents alone, never of the machine, so that a plan knows its workspace.
+// How blocks follow each other is the CUDA kernels' matter (kernels/cuda/scan_chain.cuh).
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/split.hpp"
+
+namespace sinter {
+
+namespace detail {
+
+/// Elements of a row that one block takes, at least, and how few rows are split: more fill a device by themselves.
+inline constexpr std::int64_t scan_row_part = 2048;
+inline constexpr std::int64_t scan_split_lines = 512;
+/// Of a column a block takes this many elements at least; it takes 32 columns at least, if there are so many.
+inline constexpr std::int64_t scan_column_part = 32;
+inline constexpr std::int64_t scan_column_line = 32;
+/// Parts in a row whose sums every later one of them reads; from group to group one sum is handed on. Fewer wait less
+/// for the group before, more read less.
+constexpr std::int64_t scan_group(orientation o) { return o == orientation::row ? 256 : 32; }
+
+/// The bytes of one scan's state; 0 for any other statement.
+template <class S>
+inline constexpr int scan_state_bytes = 0;
+template <class Op, class T, class Result, int A>
+inline constexpr int scan_state_bytes<scan<Op, T, Result, A>> =
+    static_cast<int>(sizeof(typename Op::template state<compute_t<T>>));
+
+/// A scan waits for all its threads. Stage g of a body's element statements runs between two such waits: what needs the
+/// results of g scans, one after the other, and then the scans that need no more than that, together.
+template <class Body>
+struct scan_facts;
+template <class... S>
+struct scan_facts<body<S...>> {
+  using facts = body_facts<body<S...>>;
+  static constexpr int size = sizeof...(S);
+  static constexpr int state_bytes[size + 1] = {scan_state_bytes<S>..., 0};
+  static constexpr int most_state = [] {
+    int most = 0;
+    for (int bytes : state_bytes)
+      if (bytes > most) most = bytes;
+    return most;
+  }();
+  static constexpr bool is_scan(int s) { return facts::facts.info[s].kind == statement_kind::scan; }
+
+  struct table {
+    int stage[size + 1]{};
+    int num_stages = 1;
+    bool reduces = false;
+  };
+  static constexpr table stages = [] {
+    table t{};
+    for (int s = 0; s < size; ++s) {
+      const auto& info = facts::facts.info[s];
+      t.reduces = t.reduces || info.kind == statement_kind::reduce;
+      for (int operand : info.operands) {
+        if (operand < 0 || facts::facts.where[operand] != scope::element) continue;
+        const int ready = t.stage[operand] + (facts::facts.info[operand].kind == statement_kind::scan);
+        if (ready > t.stage[s]) t.stage[s] = ready;
+      }
+      const int after = t.stage[s] + (info.kind == statement_kind::scan);
+      if (after + 1 > t.num_stages) t.num_stages = after + 1;
+    }
+    return t;
+  }();
+  static constexpr int num_stages = stages.num_stages;
+  static constexpr int stage(int s) { return stages.stage[s]; }
+  /// What is reduced is known only after all blocks.
+  static constexpr bool can_split = facts::has_scan && !stages.reduces;
+
+  /// Where the states of scan s begin in the workspace (s = size: its total size): a ticket, then for each stage and
+  /// line a flag per part and per group, then for each scan as many states for each of numel rows or columns. A line is
+  /// a row, or the columns that one block takes.
+  SINTER_HOST_DEVICE static constexpr std::int64_t num_counters(std::int64_t lines, std::int64_t slots) {
+    return 4 + num_stages * lines * slots;
+  }
+  SINTER_HOST_DEVICE static constexpr std::int64_t offset(int s, std::int64_t lines, std::int64_t slots,
+                                                          std::int64_t numel) {
+    int i = 0;
+    std::int64_t total = round_up(num_counters(lines, slots) * 4, 16);
+    ((total += i++ < s ? round_up(numel * slots * scan_state_bytes<S>, 16) : 0), ...);
+    return total;
+  }
+};
+
+constexpr std::int64_t slots_of(orientation o, std::int64_t parts) {
+  return parts + (parts + scan_group(o) - 1) / scan_group(o);
+}
+
+}  // namespace detail
+
+/// Bytes of workspace that cuda::scan_kernel<Body, O> needs, 16-byte aligned; their content does not matter.
+template <class Body, orientation O>
+constexpr std::int64_t scan_workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
+  using facts = detail::scan_facts<Body>;
+  if constexpr (facts::can_split) {
+    const std::int64_t part = O == orientation::row ? detail::scan_row_part : detail::scan_column_part;
+    const std::int64_t parts = (rnumel + part - 1) / part;
+    const std::int64_t lines =
+        O == orientation::row ? numel : (numel + detail::scan_column_line - 1) / detail::scan_column_line;
+    if (numel <= 0 || parts <= 1 || lines >= detail::scan_split_lines * (O == orientation::row ? 1 : 16)) return 0;
+    return facts::offset(facts::size, lines, detail::slots_of(O, parts), numel);
+  } else {
+    return 0;
+  }
+}
+
+}  // namespace sinter
