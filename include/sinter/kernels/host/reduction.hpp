@@ -100,7 +100,8 @@ void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int thr
   const std::int64_t chunks = args.rnumel <= chunk ? 1 : (args.rnumel + chunk - 1) / chunk;
   const auto end_of = [&](std::int64_t c) { return c + 1 < chunks ? (c + 1) * chunk : args.rnumel; };
   chunk_tree<Evaluator, P> tree(rows);
-  const bool shared = threads > 1 && chunks > 1 && !scans::nested;
+  constexpr int worth_sharing = scans::any ? 3 : 2;  // chunks of scans are folded twice then
+  const bool shared = threads >= worth_sharing && chunks > 1 && !scans::nested;
   std::unique_ptr<typename Evaluator::scan_states[]> before;  // each chunk
   if constexpr (scans::any) {
     e.scans().begin_row();
