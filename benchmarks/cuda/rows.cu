@@ -19,7 +19,8 @@ constexpr auto add_rms_norm = [](auto x, auto residual, auto weight) {
 constexpr auto layer_norm_gelu = [](auto x, auto weight, auto bias) {
   return si::gelu(si::layer_norm(x, weight, bias, 1e-5f));
 };
-constexpr auto cumsum = [](auto x) { return si::cumsum(x, si::axis<-1>); };
+template <long Axis>
+constexpr auto cumsum = [](auto x) { return si::cumsum(x, si::axis<Axis>); };
 constexpr auto var_mean = [](auto x) { return std::tuple(si::var(x, si::axis<-1>), si::mean(x, si::axis<-1>)); };
 
 template <class T, long Width>
@@ -63,7 +64,11 @@ int main(int argc, char** argv) {
   }
   {
     using X = Rows<float, 4096>;
-    add("cumsum_f32_16384x4096", si::fuse<X>(cumsum), in<X>{}, out<X>{}, {.rows = 16384});
+    add("cumsum_f32_16384x4096", si::fuse<X>(cumsum<-1>), in<X>{}, out<X>{}, {.rows = 16384});
+    add("cumsum_columns_f32_16384x4096", si::fuse<X>(cumsum<0>), in<X>{}, out<X>{},
+        {.rows = 16384, .check_rows = whole});
+    using Long = si::tensor<float, si::dyn>;
+    add("cumsum_f32_64M", si::fuse<Long>(cumsum<0>), in<Long>{}, out<Long>{}, {.rows = 64 << 20, .check_rows = whole});
   }
   return bench::run(argc, argv);
 }

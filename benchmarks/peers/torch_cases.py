@@ -133,6 +133,10 @@ def cumsum(x):
     return torch.cumsum(x, dim=-1)
 
 
+def cumsum_columns(x):
+    return torch.cumsum(x, dim=0)
+
+
 def column_sum(x):
     return x.sum(dim=0)
 
@@ -180,6 +184,8 @@ def all_cases() -> list[Case]:
         Case("foreach_scale_add_64x1M_f32", foreach_scale_add, ([t(f32, mebi)] * 64, [t(f32, mebi)] * 64)),
         Case("rope_bf16_4x4096x32x128", rope, (t(bf16, 4, 4096, 32, 128), cosine, cosine)),
         Case("cumsum_f32_16384x4096", cumsum, (t(f32, 16384, 4096),)),
+        Case("cumsum_columns_f32_16384x4096", cumsum_columns, (t(f32, 16384, 4096),)),
+        Case("cumsum_f32_64M", cumsum, (t(f32, 64 * mebi),)),
         Case("small_chain_f32_4096", chain, (t(f32, 4096),)),
     ]
 
