@@ -65,7 +65,7 @@ constexpr auto NB32 = [](auto x1, auto x2, auto x3) {
   auto m = si::where(si::iota<1>(x1) <= si::iota<0>(x1), si::full_like(x1, 1.f), si::full_like(x1, 0.f));
   return tuple(x1 + m, x2 + m, x3 + m, m);
 };
-SINTER_ROW(NB32_on, 4, 7 * 1024, si::fuse<X32, X32, X32>(NB32));
+SINTER_ROW(NB32_on, 1, 7 * 1024, si::fuse<X32, X32, X32>(NB32));
 SINTER_ROW(NB32_off, 1, 7 * 1024, si::fuse<eager_outputs, X32, X32, X32>(NB32));
 static_assert(NB32_on.numel_accessed() <= NB32_off.numel_accessed(), "NB32");
 

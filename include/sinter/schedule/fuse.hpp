@@ -114,8 +114,8 @@ struct fusion_round {
     for (int group : order) {
       // (Not the group's set: that is in another order.)
       for (int m = s.groups[group].head; m >= 0; m = s.after(group, m))
-        for (int k = 0; k < s.list.nodes[m].num_dependencies; ++k) {
-          short& first = first_user[s.list.dependencies[s.list.nodes[m].first_dependency + k].buffer];
+        for (int k = s.list.nodes[m].first_dependency; k < end_of_dependencies(s.list.nodes[m]); ++k) {
+          short& first = first_user[s.list.dependencies[k].buffer];
           fixed_vector<short, Capacity> list{};
           for (int at = first - 1; at >= 0; at = next_user[at] - 1) list.push_back(users[at]);
           pair_up(list);

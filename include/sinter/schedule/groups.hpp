@@ -56,14 +56,14 @@ struct group_state {
       group_of[i] = static_cast<short>(groups.push_back(x));
       next[i] = -1;
       short last = -1;
-      for (int k = 0; k < n.num_dependencies; ++k) {
-        const dependency& d = list.dependencies[n.first_dependency + k];
+      for (int k = n.first_dependency; k < end_of_dependencies(n); ++k) {
+        const dependency& d = list.dependencies[k];
         groups[i].buffers.insert(d.buffer);
         groups[i].accesses.insert(d.same);
         if (!d.write && d.buffer != last) {  // reads of one buffer follow each other or count twice
           ++num_users[d.buffer];
-          older_read[n.first_dependency + k] = newest_read[d.buffer];
-          newest_read[d.buffer] = static_cast<short>(n.first_dependency + k + 1);
+          older_read[k] = newest_read[d.buffer];
+          newest_read[d.buffer] = static_cast<short>(k + 1);
         }
         last = d.buffer;
       }

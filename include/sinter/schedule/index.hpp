@@ -255,17 +255,15 @@ template <class Table>
 constexpr coordinates through_reshape(const coordinates& result, const extents& to, const extents& from,
                                       Table& numbers) {
   coordinates c{from.rank, false, {}};
-  if (numel(from) == 0) {  // no element is ever read: only on which variables it depends matters
-    int empty = 0;
-    for (int d = 0; d < from.rank; ++d)
-      if (from[d] == 0) empty = d;
-    bool uses_x = false, uses_r = false;
+  if (numel(from) == 0) {  // no element is ever read: only on which variables it depends matters, whatever is broadcast
+    bool uses[2] = {};
     for (int d = 0; d < to.rank; ++d)
-      for (int t = 0; t < result.dims[d].size; ++t) {
-        bool& used = result.dims[d].terms[t].variable == loop_var::x ? uses_x : uses_r;
-        if (!used) c.dims[empty].add({result.dims[d].terms[t].variable, 1, 0, 1});
-        used = true;
-      }
+      for (int t = 0; t < result.dims[d].size; ++t) uses[result.dims[d].terms[t].variable == loop_var::r] = true;
+    for (int d = 0; d < from.rank; ++d) {
+      if (from[d] != 0) continue;
+      if (uses[0]) c.dims[d].add({loop_var::x, 1, 0, 1});
+      if (uses[1]) c.dims[d].add({loop_var::r, 1, 0, 1});
+    }
     return c;
   }
   int i = 0, j = 0;

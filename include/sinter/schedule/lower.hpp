@@ -270,7 +270,7 @@ struct lowering {
     int indexed = 0;
     while (g->lists[n.list][indexed] >= 0) ++indexed;
     if (index.known && is_static(from[indexed]) && is_static(index.high) && index.high < 0 && is_static(index.low)) {
-      index.form.offset += from[indexed];  // negative throughout: from the end
+      index.form.offset = numbers->sum(index.form.offset, from[indexed]);  // negative throughout: from the end
       index.low += from[indexed], index.high += from[indexed];
     }
     if (!index_values<Graph, Table>::is_inside(index, from[indexed])) return -1;

@@ -14,9 +14,15 @@ struct scheduler_node {
   loop_space space{};
   short walk = -1;  ///< of a pointwise node with other loops: accesses[walk] is the element it computes at (x, r)
   short first_dependency = 0, num_dependencies = 0;
+  short num_recomputed = 0;  ///< behind those: results it computes again where they cannot be had in a register
   bool only_pads = false;
   bool computes_indices = false;  ///< index expressions other than accesses: conditions, grids
 };
+
+/// The end of a node's dependencies, including those on what it computes again.
+constexpr int end_of_dependencies(const scheduler_node& n) {
+  return n.first_dependency + n.num_dependencies + n.num_recomputed;
+}
 
 /// A read or a write of a buffer. `own` is the access in the node's (x, r); `joined` the same over x * rnumel + r.
 struct dependency {
@@ -113,7 +119,7 @@ constexpr void classify_all(const graph<Capacity>& g, node_list<Capacity>& list)
   short newest[Capacity]{}, older[max_dependencies<Capacity>]{};  // of each buffer: chains of positions plus one
   for (int m = 0; m < list.nodes.size(); ++m) {
     const scheduler_node& n = list.nodes[m];
-    for (int k = n.first_dependency; k < n.first_dependency + n.num_dependencies; ++k) {
+    for (int k = n.first_dependency; k < end_of_dependencies(n); ++k) {
       dependency& d = list.dependencies[k];
       d.bytes = bytes_touched(g, list, d, n);
       d.node = static_cast<short>(m);
@@ -131,7 +137,7 @@ constexpr void classify_all(const graph<Capacity>& g, node_list<Capacity>& list)
 /// The same for one node whose loops have changed.
 template <int Capacity>
 constexpr void classify(const graph<Capacity>& g, node_list<Capacity>& list, const scheduler_node& n) {
-  for (int k = n.first_dependency; k < n.first_dependency + n.num_dependencies; ++k) {
+  for (int k = n.first_dependency; k < end_of_dependencies(n); ++k) {
     dependency& d = list.dependencies[k];
     d.bytes = bytes_touched(g, list, d, n);
     d.node = static_cast<short>(list.node_of(n.root));
@@ -143,7 +149,7 @@ constexpr void classify(const graph<Capacity>& g, node_list<Capacity>& list, con
     };
     compare_with(n, k);
     for (const scheduler_node& other : list.nodes)
-      if (other.root != n.root) compare_with(other, other.first_dependency + other.num_dependencies);
+      if (other.root != n.root) compare_with(other, end_of_dependencies(other));
   }
 }
 
@@ -218,6 +224,14 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
       n.computes_indices = n.computes_indices || i.code == opcode::inside || i.code == opcode::index_value;
   }
   n.num_dependencies = static_cast<short>(list.dependencies.size() - n.first_dependency);
+  for (const auto& m : l.seen) {
+    if (!list.buffers.recomputed.contains(m.node)) continue;
+    const access_form own = offset_of(l.coords[m.coords], l.strides_of(m.node), list.numbers);
+    if (own.failed) continue;
+    list.dependencies.push_back(
+        {m.node, false, m.mask >= 0, list.intern(own), list.intern(joined_form(own, n.space.rnumel, list.numbers))});
+  }
+  n.num_recomputed = static_cast<short>(list.dependencies.size() - n.first_dependency - n.num_dependencies);
   return -1;
 }
 
@@ -291,8 +305,8 @@ constexpr node_list<Capacity> make_nodes(const graph<Capacity>& g, const realiza
   for (int i = 0; i < list.nodes.size(); ++i) {
     fixed_set<Capacity> before{};
     const scheduler_node& n = list.nodes[i];
-    for (int k = 0; k < n.num_dependencies; ++k) {
-      const dependency& d = list.dependencies[n.first_dependency + k];
+    for (int k = n.first_dependency; k < end_of_dependencies(n); ++k) {
+      const dependency& d = list.dependencies[k];
       if (d.write) continue;
       const int producer = list.node_of(d.buffer);
       if (producer < 0) continue;

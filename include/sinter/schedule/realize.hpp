@@ -132,12 +132,13 @@ constexpr bool reads_overwritten(const graph<Capacity>& g, int id, const value_u
     if (id < a && a < u.last[id] && bases.contains(view_base(g, g[a].operands[0]))) return true;
   return false;
 }
-/// Is a view, whose elements an assignment writes, made of what that assignment overwrites? It would be read while it
-/// changes.
+/// Does an assignment write this value, or views of it, and is it made of what that overwrites? It would be read while
+/// it changes. (Below a view the value is kept; the view only if there is none, because it lies over memory.)
 template <int Capacity>
 constexpr bool reads_target(const graph<Capacity>& g, int id, const fixed_set<Capacity>& bases) {
   for (int a : g.assigns) {
-    if (g[a].operands[1] != id || g[a].operands[0] == id) continue;
+    const int value = g[a].operands[1];
+    if ((value != id && view_base(g, value) != id) || g[a].operands[0] == id) continue;
     for (int buffer = 0; buffer < id; ++buffer)
       if (bases.contains(buffer) && memory_of(g, buffer) == memory_of(g, a)) return true;
   }
@@ -161,7 +162,7 @@ constexpr bool wants_buffer(const graph<Capacity>& g, int id, const options& o, 
   keep = keep || (!u.written_over.empty() && reads_overwritten(g, id, u, w.bases[id]));
   // A constant or an index grid is inlined even if storage was asked for, unless it is a result.
   keep = keep && loads > 0;
-  return keep || u.indexed.contains(id) || (view && reads_target(g, id, w.bases[id])) ||
+  return keep || u.indexed.contains(id) || reads_target(g, id, w.bases[id]) ||
          g.outputs.contains(static_cast<short>(id));
 }
 

@@ -121,8 +121,8 @@ constexpr bool change_loops(group_state<Capacity>& s, int a, const access_form& 
     if (!possible) return;
     classify(*s.g, s.list, n);
     s.list.nodes[m] = n;
-    for (int k = 0; k < n.num_dependencies; ++k)
-      s.groups[a].accesses.insert(s.list.dependencies[n.first_dependency + k].same);
+    for (int k = n.first_dependency; k < end_of_dependencies(n); ++k)
+      s.groups[a].accesses.insert(s.list.dependencies[k].same);
   });
   if (!possible) put_back(s, kept);
   return possible;

@@ -30,21 +30,27 @@ constexpr prologue_uses uses_of_prologue(const State& s, int a, int b) {
   return u;
 }
 
-/// Can the matmul's operands be indexed with group a computed on the template's loads?
+/// Can an operand of one of b's matmuls be indexed with group a computed on the template's loads?
+template <class State>
+constexpr bool operand_is_expressible(State& s, int a, int b, const node& matmul, int side) {
+  constexpr int capacity = decltype(s.list.nodes)::capacity;
+  lowering<graph<capacity>, number_table<2 * capacity + 128>> l{s.g, &s.list.buffers, &s.list.numbers};
+  s.each_member(a, b, [&](int m) { l.internal.insert(s.list.nodes[m].root); });
+  const extents& shape = s.g->shape(matmul.operands[side]);
+  const int inner = side == 0 ? shape.rank - 1 : shape.rank - 2;
+  l.space.rnumel = shape[inner];
+  l.emit_yield(matmul.operands[side], l.axes_coordinates(shape, 1u << inner));
+  return l.blocked < 0 && !l.overflowed();
+}
 template <class State>
 constexpr bool prologue_is_expressible(State& s, int a, int b) {
-  constexpr int capacity = decltype(s.list.nodes)::capacity;
-  const node& matmul = (*s.g)[s.list.nodes[s.template_node(b)].root];
-  for (int side = 0; side < 2; ++side) {
-    lowering<graph<capacity>, number_table<2 * capacity + 128>> l{s.g, &s.list.buffers, &s.list.numbers};
-    s.each_member(a, b, [&](int m) { l.internal.insert(s.list.nodes[m].root); });
-    const extents& shape = s.g->shape(matmul.operands[side]);
-    const int inner = side == 0 ? shape.rank - 1 : shape.rank - 2;
-    l.space.rnumel = shape[inner];
-    l.emit_yield(matmul.operands[side], l.axes_coordinates(shape, 1u << inner));
-    if (l.blocked >= 0 || l.overflowed()) return false;
-  }
-  return true;
+  bool expressible = true;
+  s.each_member(b, -1, [&](int m) {
+    const node& root = (*s.g)[s.list.nodes[m].root];
+    for (int side = 0; side < 2 && root.what == op::matmul; ++side)
+      expressible = expressible && operand_is_expressible(s, a, b, root, side);
+  });
+  return expressible;
 }
 
 /// b is a template, a runs on its loads. Ours: a normalisation of the left operand's rows, with options.norm_prologue.

@@ -1,0 +1,79 @@
+// Graphs that broke a law of the scheduler once, as the generated graphs of tests/host/test_plan_laws.cpp found them, made
+// small: each says what was wrong.
+#include <tuple>
+
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+using std::tuple;
+
+using V = si::tensor<float, 12>;
+using M = si::tensor<float, 4, 8>;
+
+// A result that loads nothing, and what is computed from it, were kernels of their own: more than eager has.
+constexpr auto filled = [](auto x) {
+  auto ones = si::full_like(x, si::c<1>);
+  return tuple(ones, ones, ones * si::c<2>, x + ones);
+};
+static_assert(si::fuse<V>(filled).kernel_count() == 1);
+static_assert(si::fuse<V>(filled).bytes_read() == 12 * 4 && si::fuse<V>(filled).bytes_written() == 4 * 12 * 4);
+// Where they cannot share one, nothing is read all the same.
+constexpr auto filled_apart = [](auto x) {
+  auto ones = si::full_like(x, si::c<1>);
+  return tuple(ones, si::transpose(x) - si::slice<1, 0, 4>(si::reshape<8, 4>(ones)));
+};
+static_assert(si::fuse<M>(filled_apart).bytes_read() == 4 * 8 * 4);
+
+// A normalised row was computed again for the view that is assigned, because what it is made of is overwritten: three
+// kernels for eager's two.
+constexpr auto moved = [](auto x) { return si::assign(si::slice<0, 0, 2>(x), si::slice<0, 2, 4>(si::layer_norm(x, 1e-5f))); };
+static_assert(si::fuse<M>(moved).kernel_count() == 2 && si::fuse<si::eager, M>(moved).kernel_count() == 2);
+// Without anything to keep below it the view itself is.
+constexpr auto reversed = [](auto x) { return si::assign(x, si::flip<0>(x)); };
+static_assert(si::fuse<M>(reversed).kernel_count() == 2);
+
+// Negative positions behind a run-time number of elements: the sum of both was no number.
+using D = si::tensor<float, si::dyn>;
+constexpr auto behind = [](auto x, auto y) {
+  auto last = si::gather<0>(y, si::iota<0>(si::slice<0, 0, 3>(y)) - si::c<5>);
+  return si::concat<0>(x, last);
+};
+template <class F>
+constexpr bool knows_its_sizes(F) {
+  const auto& kernel = F::program::template kernel<0>::value;
+  for (si::number n : kernel.sizes)
+    if (kernel.numbers.find(n) < 0) return false;
+  return true;
+}
+static_assert(knows_its_sizes(si::fuse<D, si::tensor<float, 5>>(behind)));
+
+// A normalisation of the left operand's rows entered two products of it, though the second has it on the right as well,
+// where its columns are what is summed over.
+using Q = si::tensor<float, 64, 64>;
+constexpr auto both_sides = [](auto x, auto w) {
+  auto h = si::layer_norm(x, 1e-5f);
+  return si::matmul(h, w) + si::matmul(h, h);
+};
+static_assert(si::fuse<si::max_fusion, Q, Q>(both_sides).kernel_count() == 2);
+
+// An operand without elements, broadcast along what has none either, was read once for each column: its index had lost
+// the sum's variable, which no value is given.
+constexpr auto nothing = [](auto x, auto y, auto w) {
+  return si::matmul(w, si::transpose(si::reshape<1, 0>(x * y)));
+};
+template <class F>
+constexpr bool reads_in_the_sum(F) {
+  const auto& kernel = F::program::template kernel<0>::value;
+  for (const auto& i : kernel.code) {
+    if (i.code != si::detail::opcode::load) continue;
+    bool uses_r = false;
+    for (int t = 0; t < kernel.accesses[i.access].size; ++t)
+      uses_r = uses_r || kernel.accesses[i.access].terms[t].variable == si::loop_var::r;
+    if (!uses_r) return false;
+  }
+  return true;
+}
+constexpr auto empty_product =
+    si::fuse<si::max_autotune, si::tensor<float, 0, 1, 6>, si::tensor<float, 0, 6>, si::tensor<float, 2, 0>>(nothing);
+static_assert(empty_product.kernel_count() == 1);
+static_assert(reads_in_the_sum(empty_product));
