@@ -105,6 +105,7 @@ TEST_CASE("matmul: products that are a part of a larger array") {
   check<A, B>([](auto a, auto b) { auto m = si::matmul(a, b); return std::tuple(m, si::concat<0>(m, m), si::concat<1>(si::matmul(a + 1, b), m)); });
   check<si::tensor<float, 2, 3, 4>, si::tensor<float, 2, 4, 5>>([](auto a, auto b) { auto m = si::matmul(a, b); auto n = si::matmul(a * 2, b); return std::tuple(si::concat<2>(m, n), si::concat<1>(si::matmul(a, b * 3), si::exp(m)), si::concat<0>(si::matmul(a + 1, b), n)); });
   check<si::tensor<float, si::dyn, 4>, si::tensor<float, 4, 5>, si::tensor<float, si::dyn, 5>>([](auto a, auto b, auto c) { return std::tuple(si::concat<0>(c, si::matmul(a, b)), si::concat<1>(si::matmul(a, b) + 1, si::matmul(a * 2, b))); }, {{3, 3}, {}});
+  check<si::tensor<float, si::dyn, 4>, si::tensor<float, 4, si::dyn>, si::tensor<float, si::dyn, si::dyn>>([](auto a, auto b, auto c) { return si::concat<1>(si::matmul(a, b), c); }, {{3, 7, 3, 2}, {}});
   check<si::tensor<float, 6, 0>, si::tensor<float, 0, 7>, C>([](auto a, auto b, auto c) { return si::concat<1>(si::matmul(a, b), c); });
   check<si::tensor<float, 0, 5>, B, C>([](auto a, auto b, auto c) { return si::concat<0>(si::matmul(a, b), c); });
   check<si::tensor<si::bf16, 6, 5>, si::tensor<si::bf16, 5, 7>, C>([](auto a, auto b, auto c) { return si::concat<0>(si::matmul(a, b), c); });

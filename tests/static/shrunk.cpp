@@ -77,3 +77,10 @@ constexpr auto empty_product =
     si::fuse<si::max_autotune, si::tensor<float, 0, 1, 6>, si::tensor<float, 0, 6>, si::tensor<float, 2, 0>>(nothing);
 static_assert(empty_product.kernel_count() == 1);
 static_assert(reads_in_the_sum(empty_product));
+
+// A product that a concat joins with others was copied there where rows are as long as the call says, or of no elements.
+using R = si::tensor<float, si::dyn, 8>;
+constexpr auto beside_input = [](auto x, auto y) { return si::concat<1>(si::matmul(x, si::transpose(x)), y); };
+static_assert(si::fuse<R, si::tensor<float, si::dyn, 6>>(beside_input).kernel_count() == 2);
+static_assert(si::fuse<R, si::tensor<float, si::dyn, si::dyn>>(beside_input).kernel_count() == 2);
+static_assert(si::fuse<si::tensor<float, 0, 5>, si::tensor<float, 0, 5>>(beside_input).kernel_count() == 2);

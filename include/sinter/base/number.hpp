@@ -165,6 +165,14 @@ struct number_table {
     }
     return a < 0 ? -a : a == 0 ? 1 : a;
   }
+  /// True when n is certainly not negative: extents are not, nor what is made of them without a negative number.
+  constexpr bool is_natural(number n) const {
+    if (is_static(n)) return n >= 0;
+    const int i = find(n);
+    if (i < 0 || definitions[i].rule == number_rule::input_stride) return false;
+    return definitions[i].rule == number_rule::input_extent ||
+           (is_natural(definitions[i].a) && is_natural(definitions[i].b));
+  }
   /// True when d certainly divides n.
   constexpr bool divides(number d, number n) const {
     if (d == 1 || d == n) return true;

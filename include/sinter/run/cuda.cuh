@@ -38,8 +38,8 @@ void run_foreign(const call<Program>& c, cudaStream_t stream, const char* name) 
   constexpr operand_layout left = layout_of(kernel::value, 0, kernel::value.rows);
   constexpr operand_layout right = layout_of(kernel::value, 1, kernel::value.columns);
   constexpr instruction product = kernel::value.code[kernel::value.sections[2].first + 1];
-  constexpr product_layout stored =
-      layout_of_product(kernel::value.accesses[product.access], kernel::value.rows, kernel::value.columns);
+  constexpr product_layout stored = layout_of_product(kernel::value.accesses[product.access], kernel::value.rows,
+                                                      kernel::value.columns, kernel::value.numbers);
   constexpr number_source written[] = {plan::source(stored.offset), plan::source(stored.row),
                                        plan::source(stored.batch)};
   constexpr const auto& pointers = plan::template kernel<Index>::pointers;
@@ -65,7 +65,7 @@ template <class Kernel>
 constexpr bool is_foreign() {
   constexpr const auto& k = Kernel::value;
   return Kernel::planned.kind == kernel_kind::foreign && stores_plainly(k) &&
-         layout_of_product(k.accesses[k.code[k.sections[2].first + 1].access], k.rows, k.columns).ok &&
+         layout_of_product(k.accesses[k.code[k.sections[2].first + 1].access], k.rows, k.columns, k.numbers).ok &&
          layout_of(k, 0, k.rows).is_blas(k.rows, k.inner) && layout_of(k, 1, k.columns).is_blas(k.columns, k.inner) &&
          is_floating(k.code[k.sections[2].first + 1].type);
 }

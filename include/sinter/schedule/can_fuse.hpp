@@ -25,8 +25,9 @@ constexpr bool stores_product(const State& s, int a, int b) {
   const extents& shape = s.g->shape(matmul.root);
   for (int k = 0; k < store.num_dependencies; ++k) {
     const dependency& d = s.list.dependencies[store.first_dependency + k];
-    if (d.write && !layout_of_product(s.list.accesses[d.own], shape[shape.rank - 2], shape[shape.rank - 1]).ok)
-      return false;
+    if (!d.write) continue;
+    const access_form& at = s.list.accesses[d.own];
+    if (!layout_of_product(at, shape[shape.rank - 2], shape[shape.rank - 1], s.list.numbers).ok) return false;
   }
   return true;
 }

@@ -14,7 +14,9 @@ struct product_layout {
 };
 
 /// The layout of a store at `f` in x, the linear index over [batch, rows, columns].
-constexpr product_layout layout_of_product(const access_form& f, number rows, number columns) {
+template <class Table>
+constexpr product_layout layout_of_product(const access_form& f, number rows, number columns, const Table& numbers) {
+  if (rows == 0 || columns == 0) return {true, 0, 0, 0};  // nothing is stored
   product_layout l{true, f.offset, 0, 0};
   bool has_columns = columns == 1;
   for (int i = 0; i < f.size; ++i) {
@@ -35,8 +37,8 @@ constexpr product_layout layout_of_product(const access_form& f, number rows, nu
       l.ok = false;
     }
   }
-  const bool is_longer = is_static(l.row) && is_static(columns) && l.row > columns;
-  const bool steps_over = l.row == 0 || l.row == columns || rows == 1 || is_longer;
+  const bool is_longer = numbers.is_natural(sum(l.row, product(columns, -1)));
+  const bool steps_over = l.row == 0 || rows == 1 || is_longer;
   l.ok = l.ok && !f.failed && steps_over;
   return l;
 }
