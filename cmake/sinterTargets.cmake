@@ -13,6 +13,7 @@ set(SINTER_NVCC_JOBS ${SINTER_CORES} CACHE STRING "How many nvcc run at once")
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS nvcc=${SINTER_NVCC_JOBS})
 
 set(SINTER_WARNINGS -Wall -Wextra -Werror)
+set(SINTER_CUDA_WARNINGS -Werror=all-warnings -Xcompiler=-Wall,-Wextra -Xptxas=--warn-on-spills) # no kernel may spill
 set(SINTER_FLAGS -std=c++20 -I${PROJECT_SOURCE_DIR}/include)
 
 string(TOLOWER ${CMAKE_CXX_COMPILER_ID} SINTER_HOST_COMPILER) # gnu or clang
@@ -32,6 +33,7 @@ if(SINTER_CROSS_CHECK AND SINTER_HAS_CUDA)
   set(SINTER_NVCC_COMMAND ${CMAKE_CUDA_COMPILER_LAUNCHER} ${CMAKE_CUDA_COMPILER} -arch=${architecture} ${SINTER_FLAGS})
   list(APPEND SINTER_COMPILERS nvcc)
   set(SINTER_COMMAND_nvcc ${SINTER_NVCC_COMMAND} -c -o nvcc.out -x cu)
+  set(SINTER_COMMAND_ptxas ${SINTER_NVCC_COMMAND} ${SINTER_CUDA_WARNINGS} -c -o ptxas.out -x cu)
 endif()
 
 function(sinter_program name)
@@ -40,7 +42,7 @@ function(sinter_program name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${SINTER_WARNINGS}>)
   if(SINTER_HAS_CUDA AND "${ARGN}" MATCHES "\\.cu(;|$)")
     target_link_libraries(${name} PRIVATE sinter::cuda)
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall,-Wextra>)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${SINTER_CUDA_WARNINGS}>)
     set_target_properties(${name} PROPERTIES JOB_POOL_COMPILE nvcc)
   endif()
 endfunction()
