@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What sinter costs the compiler: seconds for the first program a user writes, for chains of 1 to 200 pointwise ops with
-# their kernel, and for scheduling networks of 4 to 321 graph nodes; the least of three runs. With --check, fails where a
-# number is over its limit. Generated sources go to build/.
+# What sinter costs the compiler: seconds for the first program a user writes, for a softmax, for chains of 1 to 200
+# pointwise ops with their kernel, and for scheduling networks of 4 to 321 graph nodes; the least of three runs. With
+# --check, fails where a number is over its limit. Generated sources go to build/.
 #   CXX, NVCC, ARCH choose the compilers and nvcc's architecture; RUNS how often each is timed; FLAGS adds include paths.
 set -euo pipefail
 export LC_ALL=C
@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.."
 
 quickstart_limit_cxx=3     # seconds; a pause nobody minds
 quickstart_limit_nvcc=8    # seconds; below a single CUB header (benchmarks of 2025: 7 to 17)
+softmax_limit_nvcc=6       # seconds for one kernel of the GPU, as a program of its own
 hundred_ops_limit_nvcc=2.5 # seconds that a chain of 100 ops may take over a chain of one
 schedule_limit_cxx=1       # seconds that scheduling 111 nodes may take over scheduling 4
 schedule_limit_nvcc=2
@@ -40,6 +41,21 @@ static_assert(f.kernel_count() == 1);
 void run(cudaStream_t stream, float* in, float* out, int size) { f(stream, X{in, size}, X{out, size}); }
 #else
 void run(float* in, float* out, int size) { f(si::host, X{in, size}, X{out, size}); }
+#endif
+END
+}
+
+write_softmax() {
+  cat <<END
+#include <sinter/sinter.hpp>
+namespace si = sinter;
+using X = si::tensor<si::bf16, si::dyn, 4096>;
+constexpr auto f = si::fuse<X>([](auto x) { return si::softmax(x); });
+static_assert(f.kernel_count() == 1);
+#ifdef __CUDACC__
+void run(cudaStream_t stream, X x, X out) { f(stream, x, out); }
+#else
+void run(X x, X out) { f(si::host, x, out); }
 #endif
 END
 }
@@ -106,6 +122,9 @@ for ops in 1 25 50 100 200; do
 done
 row quickstart tests/acceptance/quickstart.cpp
 quickstart=$host quickstart_nvcc=$device
+write_softmax >"$out/softmax.cpp"
+row softmax "$out/softmax.cpp"
+softmax_nvcc=$device
 
 first_host=''
 for network in 0:4 1:21 2:51 5:111 14:321; do # blocks:nodes
@@ -127,6 +146,7 @@ within() { # within WHAT SECONDS LIMIT
 }
 within "quickstart with $(basename "$cxx")" "$quickstart" $quickstart_limit_cxx
 within 'quickstart with nvcc' "$quickstart_nvcc" $quickstart_limit_nvcc
+within 'a softmax with nvcc' "$softmax_nvcc" $softmax_limit_nvcc
 within 'a chain of 100 ops over one op, with nvcc,' "$hundred_ops_nvcc" $hundred_ops_limit_nvcc
 within "scheduling 111 nodes with $(basename "$cxx")" "$schedule" $schedule_limit_cxx
 within 'scheduling 111 nodes with nvcc' "$schedule_nvcc" $schedule_limit_nvcc
