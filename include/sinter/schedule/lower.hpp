@@ -4,8 +4,8 @@
 #pragma once
 
 #include "sinter/graph/graph.hpp"
-#include "sinter/schedule/index_value.hpp"
 #include "sinter/schedule/instruction.hpp"
+#include "sinter/schedule/lower_indexed.hpp"
 
 namespace sinter::detail {
 
@@ -209,7 +209,7 @@ struct lowering {
       case op::pad:
         return emit_pad(id, c, mask);
       case op::gather:
-        return emit_gather(id, c, mask);
+        return emit_gather(*this, id, c, mask);
       default:
         break;
     }
@@ -249,57 +249,6 @@ struct lowering {
     if (in_source < 0) return emit(n.operands[0], c, mask);
     const short value = emit(n.operands[0], intern(shifted), both(mask, in_source));
     return compute(op::where, n.type, n.type, in_source, value, fill);
-  }
-
-  /// Where a gather reads or a scatter writes, but for the index: its dimension's stride and extent are handed back.
-  constexpr short place_indexed(int id, const extents& strides, short c, number& stride, number& extent) {
-    const node& n = (*g)[id];
-    const extents& from = g->shape(n.operands[0]);
-    coordinates at{from.rank, false, {}};
-    extent = 1;
-    for (int d = 0; d < from.rank; ++d)
-      if (g->lists[n.list][d] < 0) stride = strides[d], extent = numbers->product(extent, from[d]);
-      else at.dims[d] = coords[c].dims[static_cast<int>(g->lists[n.list][d])];
-    return place(offset_of(at, strides, *numbers), id);
-  }
-
-  /// A gather at a place that is known: an ordinary read, or -1.
-  constexpr short emit_direct(int id, index_value_form index, short c, short mask) {
-    const node& n = (*g)[id];
-    const extents& from = g->shape(n.operands[0]);
-    int indexed = 0;
-    while (g->lists[n.list][indexed] >= 0) ++indexed;
-    if (index.known && is_static(from[indexed]) && is_static(index.high) && index.high < 0 && is_static(index.low)) {
-      index.form.offset = numbers->sum(index.form.offset, from[indexed]);  // negative throughout: from the end
-      index.low += from[indexed], index.high += from[indexed];
-    }
-    if (!index_values<Graph, Table>::is_inside(index, from[indexed])) return -1;
-    coordinates at{from.rank, false, {}};
-    for (int d = 0; d < from.rank; ++d)
-      at.dims[d] = d == indexed ? index.form : coords[c].dims[static_cast<int>(g->lists[n.list][d])];
-    if (offset_of(at, strides_of(n.operands[0]), *numbers).failed) return -1;
-    return emit(n.operands[0], intern(at), mask);
-  }
-
-  constexpr short emit_gather(int id, short c, short mask) {
-    const node& n = (*g)[id];
-    const index_values<Graph, Table> values{*g, *r, *numbers};
-    if (const short direct = emit_direct(id, values(n.operands[1], coords[c]), c, mask); direct >= 0) return direct;
-    const index_value_form signed_index = values.absolute(n.operands[1], coords[c]);
-    if (signed_index.known) {  // abs: two ordinary reads, of which one counts
-      const index_value_form negated = values.scaled(signed_index, -1);
-      const short is_positive = inside(id, signed_index.form, 0, signed_index.high + 1);
-      const short is_negative = compute(op::logical_not, dtype::boolean, dtype::boolean, is_positive);
-      const short a = emit_direct(id, values.not_below_zero(signed_index), c, both(mask, is_positive));
-      const short b = emit_direct(id, values.not_below_zero(negated), c, both(mask, is_negative));
-      if (a >= 0 && b >= 0) return compute(op::where, n.type, n.type, is_positive, a, b);
-    }
-    if (internal.contains(n.operands[0]) && blocked < 0) blocked = id;  // what is read anywhere has to lie in memory
-    const short index = emit(n.operands[1], c, mask);
-    instruction i{};
-    i.code = opcode::gather_load, i.type = i.result = n.type, i.buffer = n.operands[0], i.a = index, i.mask = mask;
-    i.access = place_indexed(id, strides_of(n.operands[0]), c, i.low, i.high);
-    return push(i);
   }
 
   constexpr short emit_unrolled(int id, short c, short mask) {
@@ -389,7 +338,7 @@ struct lowering {
     if (c.failed && blocked < 0) blocked = root;
     const short at = intern(c);
     const node& n = (*g)[root];
-    if (n.what == op::scatter) return emit_scatter(root, at);
+    if (n.what == op::scatter) return emit_scatter(*this, root, at);
     const bool is_assign = n.what == op::assign;
     const short value = is_assign ? emit(n.operands[1], at) : emit_definition(root, at, -1);
     short where = -1;
@@ -406,15 +355,6 @@ struct lowering {
     instruction i{};
     i.code = opcode::store, i.type = i.result = n.type, i.buffer = static_cast<short>(root), i.access = where,
     i.a = value;
-    push(i);
-  }
-  constexpr void emit_scatter(int root, short c) {
-    const node& n = (*g)[root];
-    instruction i{};
-    i.code = opcode::scatter_store, i.type = i.result = n.type, i.buffer = static_cast<short>(root);
-    i.a = emit(n.operands[1], c);
-    i.b = emit(n.operands[2], c);
-    i.access = place_indexed(root, strides_of(root), c, i.low, i.high);
     push(i);
   }
   constexpr void emit_yield(int operand, const coordinates& c) {
