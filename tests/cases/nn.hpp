@@ -56,6 +56,16 @@ TEST_CASE("nn: what the compositions mean") {
   check_row(evaluated([](auto x) { return si::layer_norm(x, 0.f); }), {(0 - mean) / std::sqrt(m2 / 4), (1 - mean) / std::sqrt(m2 / 4)});
   check_row(evaluated([](auto x) { return si::rms_norm(x, 1.f); }), {0, 1 / std::sqrt(41. / 4 + 1)});
   check_row(evaluated([](auto x) { return si::cross_entropy(x, si::argmax(x, si::axis<1>)); }), {std::log(e) - 6});
+  check_row(evaluated([](auto x) { return si::mse_loss(x, si::full_like(x, si::c<1>)); }), {27. / 4});
+  check_row(evaluated([](auto x) { return si::masked_fill(si::cast<std::int32_t>(x), x > 1.f, 7.9f); }), {0, 1, 7, 7});
+  check_row(evaluated([](auto x) { return si::tril(x + 1); }), {1, 0, 0, 0, 1, 2, 0, 0});
+  check_row(evaluated([](auto x) { return si::triu<1>(x); }), {0, 1, 2, 6, 0, 0, 2, 6});
+  check_row(evaluated([](auto x) { return si::one_hot<3>(si::cast<std::int32_t>(x)); }), {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0});
+  check_row(evaluated([](auto x) { return si::stack<1>(x, x * 2.f); }), {0, 1, 2, 6, 0, 2, 4, 12});
+  check_row(evaluated([](auto x) { return si::stack<-1>(x, x * 2.f); }), {0, 0, 1, 2, 2, 4, 6, 12});
+  check_row(evaluated([](auto x) { return si::cast<std::int32_t>(x) << 1; }), {0, 2, 4, 12});
+  check_row(evaluated([](auto x) { return si::cast<std::int32_t>(x) >> 1; }), {0, 0, 1, 3});
+  check_row(evaluated([](auto x) { return ~si::cast<std::int32_t>(x); }), {-1, -2, -3, -7});
   check_row(evaluated([](auto x) { return si::transpose(x); }), {0, 0, 1, 1, 2, 2, 6, 6});
   check_row(evaluated([](auto x) { return si::slice<1, 1, si::end, 2>(x); }), {1, 6, 1, 6});
   check_row(evaluated([](auto x) { return si::slice<1, -3, -1>(x); }), {1, 2, 1, 2});

@@ -64,6 +64,11 @@ TEST_CASE("concat and pad") {
   check<si::tensor<float, 5, 6>>([](auto x) { return si::reshape<6, 10>(si::concat<0>(x, x + 1)); });
 }
 
+TEST_CASE("stack, masks and triangles") {
+  check<si::tensor<float, 6, 20>, si::tensor<float, 20>, si::tensor<std::int64_t, 6>>([](auto x, auto w, auto t) { return std::tuple(si::mse_loss(x, w), si::masked_fill(x, x > w, -1.f), si::tril<-1>(x), si::softmax(si::masked_fill(x, si::triu<2>(x) != 0.f, -1e9f)), si::sum(x * si::one_hot<20>(t), si::axis<1>)); }, {{}, {{}, {}, {0, 19}}});
+  check<si::tensor<float, 6, 20>, si::tensor<float, 20>>([](auto x, auto w) { return si::stack<1>(x, si::broadcast_to(w, x), x * 2.f); });
+  check<si::tensor<std::int32_t, si::dyn>, si::tensor<float, si::dyn, si::dyn>>([](auto i, auto x) { return std::tuple(si::one_hot<5>(i), si::tril(x), si::triu<-1>(x), si::stack<0>(x, x + 1)); }, {{4, 3, 5}, {{-1, 5}}});
+}
 TEST_CASE("gather and embedding") {
   using index = si::tensor<std::int64_t, 3, 4, 2>;
   check<f32_345, index>([](auto x, auto i) { return std::tuple(si::gather<2>(x, i), si::gather<2>(x * 2, i) + 1); }, {{}, {{}, {-5, 4}}});

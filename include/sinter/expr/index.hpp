@@ -1,4 +1,4 @@
-// Indexing ops: iota, full, gather, embedding, concat, pad, assign.
+// Indexing ops: iota, full, gather, embedding, concat, stack, pad, assign.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -141,6 +141,13 @@ constexpr auto concat(expr<T, A> a, expr<U, B> b, Rest... rest) {
     n.attr = static_cast<short>(axis_number);
     return concat<Axis>(expr<type, shape>(t, t->add(n)), rest...);
   }
+}
+
+/// Joins arrays of equal extents along a new axis at position Axis of the result; dtypes promote. Source: torch.stack.
+template <long Axis, dtype T, extents S, class... Rest>
+constexpr auto stack(expr<T, S> x, Rest... rest) {
+  const origin_scope call(x.graph(), "stack");
+  return concat<Axis>(unsqueeze<Axis>(x), unsqueeze<Axis>(rest)...);
 }
 
 /// Adds Before and After elements of `value` on one axis. Source: torch.nn.functional.pad (constant mode).

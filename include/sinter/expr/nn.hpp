@@ -8,6 +8,7 @@
 #include "sinter/expr/reduction.hpp"
 #include "sinter/expr/scan.hpp"
 #include "sinter/expr/scatter.hpp"
+#include "sinter/expr/select.hpp"
 
 namespace sinter {
 
@@ -115,6 +116,13 @@ constexpr auto rms_norm(expr<T, S> x, expr<U, W> weight, E epsilon) {
   } else {
     return rms_norm(x, epsilon) * weight;
   }
+}
+
+/// mean((a - b)²), a rank-0 result; a and b broadcast and promote. Source: torch.nn.functional.mse_loss.
+template <dtype T, extents A, dtype U, extents B>
+constexpr auto mse_loss(expr<T, A> a, expr<U, B> b) {
+  const origin_scope call(a.graph(), "mse_loss");
+  return mean(square(a - b));
 }
 
 /// Mean over rows of -log softmax(logits)[target]: logits [rows, classes], integer targets [rows]; a rank-0 result in

@@ -113,6 +113,8 @@ SINTER_DEFINE_BINARY_OPERATOR(||, logical_or)
 SINTER_DEFINE_BINARY_OPERATOR(&, bitwise_and)
 SINTER_DEFINE_BINARY_OPERATOR(|, bitwise_or)
 SINTER_DEFINE_BINARY_OPERATOR(^, bitwise_xor)
+SINTER_DEFINE_BINARY_OPERATOR(<<, bitwise_left_shift)
+SINTER_DEFINE_BINARY_OPERATOR(>>, bitwise_right_shift)
 #undef SINTER_DEFINE_BINARY_OPERATOR
 
 template <dtype T, extents S>
@@ -122,6 +124,10 @@ constexpr auto operator-(expr<T, S> x) {
 template <dtype T, extents S>
 constexpr auto operator!(expr<T, S> x) {
   return detail::pointwise<op::logical_not>(x);
+}
+template <dtype T, extents S>
+constexpr auto operator~(expr<T, S> x) {
+  return detail::pointwise<op::bitwise_not>(x);
 }
 
 }  // namespace sinter

@@ -308,6 +308,25 @@ template <int Rank>
 constexpr void rms_norm_rank() {
   static_assert(Rank >= 1, "rms_norm(x): x has no dimension to normalise over; unsqueeze it");
 }
+template <int Rank>
+constexpr void tril_rank() {
+  static_assert(Rank >= 2, "tril(x): x has fewer than two dimensions; unsqueeze it");
+}
+template <int Rank>
+constexpr void triu_rank() {
+  static_assert(Rank >= 2, "triu(x): x has fewer than two dimensions; unsqueeze it");
+}
+template <long Classes, int IndexRank>
+constexpr void one_hot_extents() {
+  static_assert(Classes > 0, "one_hot<classes>(index): there must be a class; give a positive number");
+  static_assert(Classes <= 0 || IndexRank < max_rank,
+                "one_hot<classes>(index): the result would have more than eight dimensions; flatten the index");
+}
+template <dtype Index>
+constexpr void one_hot_index_type() {
+  static_assert(is_integral(Index),
+                "one_hot<classes>(index): the index has no integer element type; cast it to std::int64_t");
+}
 template <int RankLogits, int RankTargets>
 constexpr void cross_entropy_ranks() {
   static_assert(RankLogits == 2 && RankTargets == 1,
