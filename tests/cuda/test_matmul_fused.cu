@@ -9,12 +9,6 @@ using namespace matmul_test;
 
 constexpr int a_slot = 0, b_slot = 1, out_slot = 2, extra_slot = 3, second_slot = 4, weight_slot = 5, b2_slot = 6;
 using fused_arguments = arguments<7, 3, num_sizes>;
-constexpr which_tile both_tiles[] = {which_tile::large, which_tile::small, which_tile::chosen};
-
-template <class T, int Slot, class At>
-using plain = body<load<Slot, T, At>, yield_value<T, 0>>;
-template <class T>
-using store_result = body<accumulator<0, T>, store<out_slot, T, 0, out_row_major>>;
 
 /// The operands of one problem, dense, rounded to their dtypes.
 template <class TA, class TB>
@@ -80,11 +74,8 @@ void check_relu_bias_gelu(const matmul_extents& e, int shift) {
   args.pointers[b_slot] = b.data();
   args.pointers[extra_slot] = bias.data();
   args.pointers[out_slot] = out.data();
-  for (const auto tile : both_tiles) {
-    out.poison();
-    run<relu_a<T>, bias_gelu<T>>(tile, bodies<plain<T, b_slot, b_row_major>>{}, args, e);
-    compare(out, reference, tolerance<T>(), e, std::string("relu, bias, gelu, ") + name_of(tile));
-  }
+  check_tiles<relu_a<T>, bias_gelu<T>>(
+      bodies<plain<T, b_slot, b_row_major>>{}, args, out, reference, tolerance<T>(), e, "relu, bias, gelu");
 }
 
 // ---- a is float and cast, b is scaled by a run-time scalar
@@ -107,11 +98,8 @@ void check_cast_and_scale(const matmul_extents& e, int shift) {
   args.pointers[b_slot] = b.data();
   args.pointers[out_slot] = out.data();
   args.scalars[0].d = 0.375;
-  for (const auto tile : both_tiles) {
-    out.poison();
-    run<cast_a, store_result<bf16>>(tile, bodies<scaled_b>{}, args, e);
-    compare(out, reference, tolerance<bf16>(), e, std::string("cast a, scaled b, ") + name_of(tile));
-  }
+  check_tiles<cast_a, store_result<bf16>>(
+      bodies<scaled_b>{}, args, out, reference, tolerance<bf16>(), e, "cast a, scaled b");
 }
 
 // ---- silu(a * b) * (a * b2), each b with a layout of its own
@@ -138,12 +126,8 @@ void check_gate_up(const matmul_extents& e) {
   args.pointers[b_slot] = b.data();
   args.pointers[b2_slot] = b2.data();
   args.pointers[out_slot] = out.data();
-  for (const auto tile : both_tiles) {
-    out.poison();
-    run<plain<T, a_slot, a_row_major>, gate_up<T>>(tile, bodies<plain<T, b_slot, AtB>, plain<T, b2_slot, AtB2>>{}, args,
-                                                   e);
-    compare(out, reference, tolerance<T>(), e, std::string("gate and up, ") + name_of(tile));
-  }
+  check_tiles<plain<T, a_slot, a_row_major>, gate_up<T>>(
+      bodies<plain<T, b_slot, AtB>, plain<T, b2_slot, AtB2>>{}, args, out, reference, tolerance<T>(), e, "gate and up");
 }
 
 // ---- rms_norm(a, weight), residual at the end, the sum also as float
@@ -190,7 +174,7 @@ void check_rms_norm(const matmul_extents& e, int shift) {
   args.pointers[out_slot] = out.data();
   args.pointers[second_slot] = second.data();
   args.scalars[0].d = e.k > 0 ? 1.0 / static_cast<double>(e.k) : 0;
-  for (const auto tile : both_tiles) {
+  for (const auto tile : every_tile) {
     out.poison();
     second.poison();
     run<rms_norm_a<T, At>, add_residual<T>>(tile, bodies<plain<T, b_slot, b_row_major>>{}, args, e);
@@ -235,12 +219,9 @@ void check_layer_norm(const matmul_extents& e, int shift) {
   args.pointers[b_slot] = b.data();
   args.pointers[out_slot] = out.data();
   args.scalars[0].d = e.k > 0 ? 1.0 / static_cast<double>(e.k) : 0;
-  for (const auto tile : both_tiles) {
-    out.poison();
-    run<layer_norm_a<T>, store_result<T>>(tile, bodies<plain<T, b_slot, b_transposed>>{}, args, e);
-    // k = 1 normalises to zero exactly; the reference's norm is then zero as well.
-    compare(out, reference, tolerance<T>() * 10, e, std::string("layer_norm, ") + name_of(tile));
-  }
+  // k = 1 normalises to zero exactly; the reference's norm is then zero as well.
+  check_tiles<layer_norm_a<T>, store_result<T>>(
+      bodies<plain<T, b_slot, b_transposed>>{}, args, out, reference, tolerance<T>() * 10, e, "layer_norm");
 }
 
 // ---- b divided by its column's greatest absolute value: statistics on the other operand
@@ -269,11 +250,8 @@ void check_column_statistics(const matmul_extents& e) {
   args.pointers[a_slot] = a.data();
   args.pointers[b_slot] = b.data();
   args.pointers[out_slot] = out.data();
-  for (const auto tile : both_tiles) {
-    out.poison();
-    run<plain<T, a_slot, a_row_major>, store_result<T>>(tile, bodies<scaled_to_one<T, AtB>>{}, args, e);
-    compare(out, reference, tolerance<T>(), e, std::string("columns scaled to one, ") + name_of(tile));
-  }
+  check_tiles<plain<T, a_slot, a_row_major>, store_result<T>>(
+      bodies<scaled_to_one<T, AtB>>{}, args, out, reference, tolerance<T>(), e, "columns scaled to one");
 }
 
 // ---- rows of a gathered by index, k beyond a bound masked, the index a value too
@@ -312,11 +290,8 @@ void check_gather_and_mask(const matmul_extents& e) {
   args.pointers[b_slot] = b.data();
   args.pointers[extra_slot] = rows_device.data();
   args.pointers[out_slot] = out.data();
-  for (const auto tile : both_tiles) {
-    out.poison();
-    run<gathered_a<T>, store_result<T>>(tile, bodies<masked_b<T>>{}, args, e);
-    compare(out, reference, tolerance<T>(), e, std::string("gather and mask, ") + name_of(tile));
-  }
+  check_tiles<gathered_a<T>, store_result<T>>(
+      bodies<masked_b<T>>{}, args, out, reference, tolerance<T>(), e, "gather and mask");
 }
 
 // ---- views no wide access fits: triples with gaps in a, a permuted and masked result
@@ -358,7 +333,7 @@ void check_irregular(const matmul_extents& e) {
   args.sizes[6] = e.n / 5;
   args.pointers[a_slot] = a.data();
   args.pointers[b_slot] = b.data();
-  for (const auto tile : both_tiles) {
+  for (const auto tile : every_tile) {
     const buffer<T> out(marks, 0, 64);
     args.pointers[out_slot] = out.data();
     run<abs_a<T>, store_permuted<T>>(tile, bodies<plain<T, b_slot, b_row_major>>{}, args, e);

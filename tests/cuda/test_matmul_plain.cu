@@ -7,10 +7,6 @@ namespace {
 
 using namespace matmul_test;
 
-template <class T, int Slot, class At>
-using plain = body<load<Slot, T, At>, yield_value<T, 0>>;
-template <class T>
-using store_result = body<accumulator<0, T>, store<2, T, 0, out_row_major>>;
 using plain_arguments = arguments<3, 0, num_sizes>;
 
 struct arrangement {
@@ -57,15 +53,11 @@ void check(const matmul_extents& e, const arrangement& where, const char* what) 
   args.pointers[0] = a_device.data();
   args.pointers[1] = b_device.data();
   args.pointers[2] = out.data();
-  for (const auto tile : {which_tile::large, which_tile::small, which_tile::chosen}) {
-    out.poison();
-    run<plain<T, 0, AtA>, store_result<T>>(tile, bodies<plain<T, 1, AtB>>{}, args, e);
-    compare(out, reference, tolerance<T>(), e,
-            std::string(what) + " " + std::string(name(dtype_of<T>)) + ", " + name_of(tile) + ", shifts " +
-                std::to_string(where.shift_a) + " " + std::to_string(where.shift_b) + " " +
-                std::to_string(where.shift_out) + ", pads " + std::to_string(where.pad_a) + " " +
-                std::to_string(where.pad_b));
-  }
+  check_tiles<plain<T, 0, AtA>, store_result<T>>(
+      bodies<plain<T, 1, AtB>>{}, args, out, reference, tolerance<T>(), e,
+      std::string(what) + " " + std::string(name(dtype_of<T>)) + ", shifts " + std::to_string(where.shift_a) + " " +
+          std::to_string(where.shift_b) + " " + std::to_string(where.shift_out) + ", pads " +
+          std::to_string(where.pad_a) + " " + std::to_string(where.pad_b));
 }
 
 template <class T>

@@ -153,6 +153,13 @@ using b_transposed = at<0, term<loop_var::x, 1, 0, stride_b_>, term<loop_var::r,
 using out_row_major = at<0, term<loop_var::x, 1, 0, 1>>;
 using along_n = at<0, term<loop_var::x, 1, columns_, 1>>;
 
+/// An operand as it lies in pointers[Slot].
+template <class T, int Slot, class At>
+using plain = body<load<Slot, T, At>, yield_value<T, 0>>;
+/// The product as it is, to pointers[2].
+template <class T>
+using store_result = body<accumulator<0, T>, store<2, T, 0, out_row_major>>;
+
 template <int Pointers, int Scalars>
 void set_sizes(arguments<Pointers, Scalars, num_sizes>& args, const matmul_extents& e, std::int64_t pad_a = 0,
                std::int64_t pad_b = 0) {
@@ -170,6 +177,7 @@ inline std::size_t offset(std::int64_t i) { return static_cast<std::size_t>(i); 
 // ---- launches -------------------------------------------------------------------------------------------------------
 
 enum class which_tile { chosen, large, small };
+constexpr which_tile every_tile[] = {which_tile::large, which_tile::small, which_tile::chosen};
 inline const char* name_of(which_tile t) {
   return t == which_tile::chosen ? "chosen tile" : t == which_tile::large ? "large tile" : "small tile";
 }
@@ -220,6 +228,17 @@ void compare(const buffer<T>& out, const std::vector<double>& reference, double 
   INFO("difference / norm = " << difference / norm << ", allowed " << allowed);
   CHECK(close);
   CHECK(intact);
+}
+
+/// The same after a run on each tile.
+template <class A, class Epilogue, class Args, class T, class... B>
+void check_tiles(bodies<B...> bs, const Args& args, buffer<T>& out, const std::vector<double>& reference,
+                 double allowed, const matmul_extents& e, const std::string& what) {
+  for (const auto tile : every_tile) {
+    out.poison();
+    run<A, Epilogue>(tile, bs, args, e);
+    compare(out, reference, allowed, e, what + ", " + name_of(tile));
+  }
 }
 
 /// out[b, m, n] = sum over k of a(b, m, k) * b(b, k, n), in double.
