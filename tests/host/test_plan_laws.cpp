@@ -290,7 +290,7 @@ std::string report(unsigned seed, size s, std::string sentence) {
 
 TEST_CASE("plans of generated graphs are legal, deterministic, no worse than eager and right") {
   const char* many = std::getenv("SINTER_GRAPHS");
-  const unsigned num_graphs = many != nullptr ? static_cast<unsigned>(std::atoi(many)) : 6000;
+  const unsigned num_graphs = many != nullptr ? static_cast<unsigned>(std::atoi(many)) : 20000;
   const char *only = std::getenv("SINTER_SEED"), *steps = std::getenv("SINTER_STEPS");
   const unsigned first = only != nullptr ? static_cast<unsigned>(std::atoi(only)) : 0;
   int num_large = 0, interpreted = 0, failed = 0;

@@ -84,3 +84,11 @@ constexpr auto beside_input = [](auto x, auto y) { return si::concat<1>(si::matm
 static_assert(si::fuse<R, si::tensor<float, si::dyn, 6>>(beside_input).kernel_count() == 2);
 static_assert(si::fuse<R, si::tensor<float, si::dyn, si::dyn>>(beside_input).kernel_count() == 2);
 static_assert(si::fuse<si::tensor<float, 0, 5>, si::tensor<float, 0, 5>>(beside_input).kernel_count() == 2);
+
+// Sums of one constant read nothing that they could share a kernel for; they are constants themselves.
+constexpr auto of_constants = [](auto x) {
+  auto two = si::full_like(x, si::c<2>);
+  return x + si::mean(two, si::axis<-1>, si::keepdim) * si::sum(two, si::axis<0>) + si::amax(two);
+};
+static_assert(si::fuse<M>(of_constants).kernel_count() == 1);
+static_assert(si::fuse<M>(of_constants).kernel(0).kind == si::kernel_kind::pointwise);

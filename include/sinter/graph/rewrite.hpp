@@ -146,7 +146,30 @@ constexpr scalar_source empty_reduction(op what, dtype type) {
   return {static_cast<double>(value), value, 0};
 }
 
-/// Reductions of no elements are constants; of one element, also those that cannot be unrolled are pointwise.
+/// What a reduction of `count` equal elements gives; false if it is not worth knowing.
+constexpr bool uniform_reduction(const node& n, dtype type, number count, scalar_source& value) {
+  switch (n.what) {
+    case op::amax:
+    case op::amin:
+      return true;
+    case op::any:
+    case op::all:
+      value = {value.real != 0 || value.integer != 0 ? 1. : 0., value.real != 0 || value.integer != 0, 0};
+      return true;
+    case op::argmax:
+    case op::argmin:
+      value = {};
+      return true;
+    case op::sum:
+      value.real *= static_cast<double>(count);
+      return is_floating(type);
+    default:
+      return false;
+  }
+}
+
+/// Reductions of no elements, or of one constant, are constants; of one element, also those that cannot be unrolled are
+/// pointwise.
 template <class Builder>
 constexpr short trivial_reduction(Builder& b, const node& n) {
   if (!is_reduction(n.what)) return -1;
@@ -158,10 +181,18 @@ constexpr short trivial_reduction(Builder& b, const node& n) {
     made.operands[0] = p, made.operands[1] = q;
     return b.add(made);
   };
-  const bool finds = n.what == op::argmax || n.what == op::argmin;
-  if (count == 0 || (count == 1 && finds)) {
-    const short value = b.add_constant(n.type, count == 0 ? empty_reduction(n.what, n.type) : scalar_source{});
+  const auto spread = [&](scalar_source constant) {
+    const short value = b.add_constant(n.type, constant);
     return b.nodes[value].shape == n.shape ? value : append(op::broadcast, n.type, n.shape, value, -1);
+  };
+  const bool finds = n.what == op::argmax || n.what == op::argmin;
+  if (count == 0 || (count == 1 && finds))
+    return spread(count == 0 ? empty_reduction(n.what, n.type) : scalar_source{});
+  short source = x;
+  while (is_view(b.nodes[source].what)) source = b.nodes[source].operands[0];
+  if (b.nodes[source].what == op::constant && is_static(count)) {
+    scalar_source value = b.scalars[b.nodes[source].attr];
+    if (value.size == 0 && uniform_reduction(n, b.nodes[source].type, count, value)) return spread(value);
   }
   if (count != 1 || (n.what != op::m2 && n.what != op::sumexp)) return -1;
   const short zero = append(op::sub, n.type, b.nodes[x].shape, x, x);  // or NaN
