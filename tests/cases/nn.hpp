@@ -66,6 +66,7 @@ TEST_CASE("nn: what the compositions mean") {
   check_row(evaluated([](auto x) { return si::cast<std::int32_t>(x) << 1; }), {0, 2, 4, 12});
   check_row(evaluated([](auto x) { return si::cast<std::int32_t>(x) >> 1; }), {0, 0, 1, 3});
   check_row(evaluated([](auto x) { return ~si::cast<std::int32_t>(x); }), {-1, -2, -3, -7});
+  check_row(evaluated([](auto x) { return si::nll_loss(si::log_softmax(x), si::argmax(x, si::axis<1>)); }), {std::log(e) - 6});
   check_row(evaluated([](auto x) { return si::transpose(x); }), {0, 0, 1, 1, 2, 2, 6, 6});
   check_row(evaluated([](auto x) { return si::slice<1, 1, si::end, 2>(x); }), {1, 6, 1, 6});
   check_row(evaluated([](auto x) { return si::slice<1, -3, -1>(x); }), {1, 2, 1, 2});

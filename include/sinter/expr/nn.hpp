@@ -125,21 +125,43 @@ constexpr auto mse_loss(expr<T, A> a, expr<U, B> b) {
   return mean(square(a - b));
 }
 
+namespace detail {
+/// Whether targets J of type I name a class in each row of S.
+constexpr bool names_classes(const extents& s, const extents& j, dtype i) {
+  return s.rank == 2 && j.rank == 1 && may_equal(s[0], j[0]) && is_integral(i);
+}
+/// Of each row, the element that its target names.
+template <dtype T, extents S, dtype I, extents J>
+constexpr auto at_targets(expr<T, S> rows, expr<I, J> targets) {
+  return squeeze<-1>(gather<-1>(rows, unsqueeze<-1>(targets)));
+}
+}  // namespace detail
+
+/// Mean over rows of -log_probs[target]: log_probs [rows, classes], integer targets [rows]; a rank-0 result in the
+/// dtype of log_probs. Source: torch.nn.functional.nll_loss.
+template <dtype T, extents S, dtype I, extents J>
+constexpr auto nll_loss(expr<T, S> log_probs, expr<I, J> targets) {
+  const origin_scope call(log_probs.graph(), "nll_loss");
+  if constexpr (!detail::names_classes(S, J, I)) {
+    detail::nll_loss_operands<S, J, I>();
+    log_probs.graph()->refused = true;
+    return mean(log_probs);
+  } else {
+    return -mean(detail::at_targets(log_probs, targets));
+  }
+}
+
 /// Mean over rows of -log softmax(logits)[target]: logits [rows, classes], integer targets [rows]; a rank-0 result in
 /// the logits' dtype. Source: torch.nn.functional.cross_entropy.
 template <dtype T, extents S, dtype I, extents J>
 constexpr auto cross_entropy(expr<T, S> logits, expr<I, J> targets) {
-  constexpr bool ranks_fit = S.rank == 2 && J.rank == 1;
-  if constexpr (!ranks_fit) detail::cross_entropy_ranks<S.rank, J.rank>();
-  else if constexpr (!may_equal(S[0], J[0])) detail::cross_entropy_rows<S[0], J[0]>();
-  if constexpr (!is_integral(I)) detail::cross_entropy_target_type<I>();
   const origin_scope call(logits.graph(), "cross_entropy");
-  if constexpr (!ranks_fit || !may_equal(S[0], J[0]) || !is_integral(I)) {
+  if constexpr (!detail::names_classes(S, J, I)) {
+    detail::cross_entropy_operands<S, J, I>();
     logits.graph()->refused = true;
     return mean(logits);
   } else {
-    auto picked = squeeze<-1>(gather<-1>(logits, unsqueeze<-1>(targets)));
-    return mean(logsumexp(logits, axis<-1>) - picked);
+    return mean(logsumexp(logits, axis<-1>) - detail::at_targets(logits, targets));
   }
 }
 

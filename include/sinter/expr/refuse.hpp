@@ -327,20 +327,26 @@ constexpr void one_hot_index_type() {
   static_assert(is_integral(Index),
                 "one_hot<classes>(index): the index has no integer element type; cast it to std::int64_t");
 }
-template <int RankLogits, int RankTargets>
-constexpr void cross_entropy_ranks() {
-  static_assert(RankLogits == 2 && RankTargets == 1,
-                "cross_entropy(logits, targets): the ranks do not fit; logits are [rows, classes], targets [rows]");
-}
-template <number Rows, number Targets>
-constexpr void cross_entropy_rows() {
+template <extents Rows, extents Targets, dtype Type>
+constexpr void nll_loss_operands() {
+  constexpr bool ranks_fit = Rows.rank == 2 && Targets.rank == 1;
+  static_assert(ranks_fit,
+                "nll_loss(log_probs, targets): the ranks do not fit; log_probs are [rows, classes], targets [rows]");
   static_assert(
-      Rows == Targets,
-      "cross_entropy(logits, targets): the number of rows differs; logits are [rows, classes], targets [rows]");
+      !ranks_fit || may_equal(Rows[0], Targets[0]),
+      "nll_loss(log_probs, targets): the number of rows differs; log_probs are [rows, classes], targets [rows]");
+  static_assert(is_integral(Type),
+                "nll_loss(log_probs, targets): the targets have no integer element type; they are class numbers");
 }
-template <dtype Targets>
-constexpr void cross_entropy_target_type() {
-  static_assert(is_integral(Targets),
+template <extents Rows, extents Targets, dtype Type>
+constexpr void cross_entropy_operands() {
+  constexpr bool ranks_fit = Rows.rank == 2 && Targets.rank == 1;
+  static_assert(ranks_fit,
+                "cross_entropy(logits, targets): the ranks do not fit; logits are [rows, classes], targets [rows]");
+  static_assert(
+      !ranks_fit || may_equal(Rows[0], Targets[0]),
+      "cross_entropy(logits, targets): the number of rows differs; logits are [rows, classes], targets [rows]");
+  static_assert(is_integral(Type),
                 "cross_entropy(logits, targets): the targets have no integer element type; they are class numbers");
 }
 
