@@ -121,3 +121,9 @@ SINTER_ROW(FU20, 1, 1024 * 32768 + 3,
 // ---- 4: tiling
 SINTER_ROW(TI01, 1, 300, si::fuse<M, M>([](auto a, auto b) { return a + si::transpose(b); }));
 SINTER_ROW(TI02, 1, 300, si::fuse<M, M>([](auto a, auto b) { return si::transpose(a) + b; }));
+
+// Ours: of what is only gathered from, a fused kernel reads no more than it has iterations. Each logit once; in the
+// second kernel two statistics, a target and a logit of each row.
+constexpr auto loss =
+    si::fuse<si::tensor<float, 64, 1000>, si::tensor<long, 64>>([](auto x, auto t) { return si::cross_entropy(x, t); });
+static_assert(loss.kernel_count() == 2 && loss.bytes_read() == 64 * 1000 * 4 + 64 * (4 + 4 + 8 + 4));

@@ -203,18 +203,23 @@ constexpr kernel_traffic traffic(const plan<Capacity>& p, int index, Value value
         if (d.write ? !s.needed_outside(d.buffer, a) : producer >= 0 && s.contains(a, producer)) continue;
         counted.insert(d.buffer);
         std::int64_t elements = numel_of(d.write ? written_shape(*s.g, d.buffer) : s.g->shape(d.buffer));
-        if (!fused && d.own >= 0) {  // one loop: what it touches, for each distinct access
-          std::int64_t touched = 0;
-          for (int j = 0; j < n.num_dependencies; ++j) {
-            const dependency& e = s.list.dependencies[n.first_dependency + j];
+        // What one loop touches, for each distinct access; of several loops the same where all places are computed.
+        std::int64_t touched = 0;
+        bool known = !fused || d.star;
+        s.each_member(part, -1, [&](int other) {
+          const scheduler_node& o = s.list.nodes[other];
+          for (int j = 0; j < o.num_dependencies; ++j) {
+            const dependency& e = s.list.dependencies[o.first_dependency + j];
             if (e.buffer != d.buffer || e.write != d.write) continue;
+            known = known && e.own >= 0 && (!fused || e.star);
+            if (!known) return;
             const access_form& f = s.list.accesses[e.own];
             bool uses_r = e.star;  // an index may depend on anything
             for (int i = 0; i < f.size; ++i) uses_r = uses_r || f.terms[i].variable == loop_var::r;
-            touched += value(n.space.numel) * (uses_r ? value(n.space.rnumel) : 1);
+            touched += value(o.space.numel) * (uses_r ? value(o.space.rnumel) : 1);
           }
-          if (touched < elements) elements = touched;
-        }
+        });
+        if (known && touched < elements) elements = touched;
         std::int64_t& total = (d.write ? written : read)[d.buffer];
         total = !one_walk ? total + elements : total < elements ? elements : total;
       }
