@@ -126,10 +126,11 @@ __device__ __forceinline__ void step_item(Accumulators& acc, Frame& f, const til
     using tiling = typename Frame::tiling;
     using fold = reduction_of<S>;
     if constexpr (!folds_tile<S, tiling>) {
-      if (!t.ok[u]) return;
+      if (!tiling::shifted && !t.ok[u]) return;
 #pragma unroll
       for (int j = 0; j < tiling::width; ++j) {
         const int lane = u * tiling::width + j;
+        if (tiling::shifted && !t.lane_ok(u, j)) continue;
         const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
         fold::step(lanes_of<I>(acc)[lane % Ways], lane_of<fold::operand>(f, lane), r);
       }
@@ -147,7 +148,7 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
 #pragma unroll
       for (int lane = 0; lane < tiling::size; ++lane) {
         v[lane] = lane_of<fold::operand>(f, lane);
-        in[lane] = t.ok[lane / tiling::width];
+        in[lane] = t.lane_ok(lane / tiling::width, lane % tiling::width);
       }
       auto& state = lanes_of<I>(acc)[0];
       state = fold::combine(state, fold::of(v, in));

@@ -31,14 +31,31 @@ struct lane_shape {
   static constexpr int width = lanes < tiling::width ? 1 : tiling::width;
   static constexpr int items = lanes / width;
   static constexpr touch touches = access_facts<typename Frame::body_type>::at(tiling::vector, width).touches[I];
+  /// An access along a row that may begin and end inside of a vector.
+  static constexpr bool in_shifted_row =
+      tiling::shifted && body_facts<typename Frame::body_type>::facts.info[I].reads_r;
   static constexpr bool read_only =
       tiling::early_loads && access_facts<typename Frame::body_type>::only_reads(touches.slot);
   template <class T, class At>
-  using memory = lanes_at<T, At, tiling::vector, width, width == 1 ? access::irregular : touches.where.kind,
-                          touches.where.step, read_only>;
+  using memory = lanes_at<T, At, tiling::vector, width,
+                          in_shifted_row      ? access::contiguous
+                          : width == 1 ? access::irregular
+                                       : touches.where.kind,
+                          in_shifted_row ? 1 : touches.where.step, read_only>;
   /// One index for all neighbours, and neighbours in memory: a row of an embedding table.
   static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
 };
+
+/// Is item u of load I one wide access? In a shifted row also what does not move with it must lie well.
+template <int I, class Frame>
+__device__ __forceinline__ bool reads_wide(const tile<typename Frame::tiling>& t, int u) {
+  if constexpr (lane_shape<I, Frame>::in_shifted_row) {
+    constexpr bool moves = body_facts<typename Frame::body_type>::facts.info[I].reads_x;
+    return t.ok[u] && (moves || t.staging.others_aligned);
+  } else {
+    return true;
+  }
+}
 
 template <int Slot, class T, class At, int Mask>
 struct run_statement<load<Slot, T, At, Mask>> {
@@ -50,7 +67,15 @@ struct run_statement<load<Slot, T, At, Mask>> {
     const T* base = static_cast<const T*>(args.pointers[Slot]);
     if constexpr (Frame::tiling::template packs<I>) {
       T stored[shape::width];
-      memory::read_stored(stored, base, t, u, args.sizes);
+      if (reads_wide<I, Frame>(t, u)) {
+        memory::read_stored(stored, base, t, u, args.sizes);
+      } else {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) {
+          stored[j] = T::from_bits(0);
+          if (t.lane_ok(u, j)) stored[j] = memory::element(base, j, t, u, args.sizes);
+        }
+      }
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) put_lane<I>(f, u * shape::width + j, stored[j]);
     } else {
@@ -65,6 +90,12 @@ struct run_statement<load<Slot, T, At, Mask>> {
       }
       if constexpr (Frame::tiling::template stages<I>) {
         t.staging.template read<I, T>(raw, u);
+      } else if (shape::in_shifted_row && !reads_wide<I, Frame>(t, u)) {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) {
+          raw[j] = compute_t<T>(0);
+          if (t.lane_ok(u, j)) raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
+        }
       } else if (all) {
         memory::read(raw, base, t, u, args.sizes);
       } else if constexpr (Mask >= 0 && shape::width > 1) {
@@ -224,7 +255,7 @@ __device__ __forceinline__ bool writes_item(int u, const tile<typename Frame::ti
   constexpr bool per_row =
       Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
   if constexpr (per_row) return row_writer;
-  else return t.ok[u] && t.fixed_ok;
+  else return (Frame::tiling::shifted || t.ok[u]) && t.fixed_ok;
 }
 
 template <int Slot, class T, int A, class At, int Mask>
@@ -246,6 +277,10 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
     if constexpr (Frame::tiling::template stages<I>) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) t.staging.template value<I, T>(u, j) = raw[j];
+    } else if (shape::in_shifted_row && !t.ok[u]) {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j)
+        if (t.lane_ok(u, j)) base[memory::offset(j, t, u, args.sizes)] = raw[j];
     } else if (all) {
       memory::write(base, raw, t, u, args.sizes);
     } else if constexpr (Mask >= 0 && shape::width > 1) {

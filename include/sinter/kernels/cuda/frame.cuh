@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "sinter/kernels/body.hpp"
@@ -23,6 +24,7 @@ struct tiling {
   struct staging {};  // of loads that do not come from memory: a tiling of another class may have some
   template <int I>
   static constexpr bool stages = false;
+  static constexpr bool shifted = false;  // rows may begin and end inside of a vector; see shifted.hpp
   static constexpr int most_waiting = 256;  // bytes that a thread loads before it computes anything
   static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
   template <int I>
@@ -30,7 +32,7 @@ struct tiling {
 };
 
 /// Where a thread is. Positions past the end are moved to a valid one and not `ok`: loads need no branch, only stores
-/// and reductions look.
+/// and reductions look. Where rows are shifted, `ok` are vectors that lie in the row as a whole.
 template <class Tiling>
 struct tile {
   using tiling = Tiling;
@@ -43,6 +45,12 @@ struct tile {
 
   __device__ __forceinline__ index x(int item) const { return Tiling::item == loop_var::x ? at[item] : fixed; }
   __device__ __forceinline__ index r(int item) const { return Tiling::item == loop_var::r ? at[item] : fixed; }
+
+  /// Is lane j of an item inside the row?
+  __device__ __forceinline__ bool lane_ok(int item, int j) const {
+    if constexpr (Tiling::shifted) return ok[item] || static_cast<unsigned>(at[item] + j) < staging.end;
+    else return ok[item];
+  }
 
   /// Items at first, first + stride, …; `last` is the last valid position, which the first Full items do not pass.
   template <int Full>

@@ -30,15 +30,21 @@ inline dim3 grid_of(std::int64_t blocks, std::int64_t splits) {
   return dim3(static_cast<unsigned>((blocks + z - 1) / z), static_cast<unsigned>(splits), static_cast<unsigned>(z));
 }
 
-/// Threads is 0 where only `shape` knows.
-template <int Width, int Items, int Threads, int MaxBlock, int Full, class... S, class Args>
-void launch_persistent(body<S...>, const Args& args, const row_shape& shape, cudaStream_t stream, const char* name) {
-  using phases = phase_facts<body<S...>>;
-  constexpr int blocks = least_blocks(MaxBlock, Width * Items, phases::kept_bytes, phases::late_bytes);
-  constexpr auto kernel = &reduction_persistent<body<S...>, Width, Items, Threads, MaxBlock,
-                                                blocks, Full, Args>;
-  launch(kernel, dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
-         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args);
+/// Threads is 0 where only `shape` knows. Where a shift is given, rows begin and end anywhere.
+template <int Width, int Items, int Threads, int MaxBlock, int Full, class... S, class Args, class... Shift>
+void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStream_t stream, const char* name,
+                 const Shift&... shift) {
+  using B = body<S...>;
+  constexpr int blocks =
+      Threads > 0 ? least_blocks(MaxBlock, Width * Items, phase_facts<B>::kept_bytes, phase_facts<B>::late_bytes) : 1;
+  const auto grid = dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows));
+  const auto block = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
+  if constexpr (sizeof...(Shift) > 0)
+    launch(&reduction_shifted<B, Width, Items, Threads, MaxBlock, blocks, Full, Args>, grid, block, stream, name, args,
+           shift...);
+  else
+    launch(&reduction_persistent<B, Width, Items, Threads, MaxBlock, blocks, Full, Args>, grid, block, stream, name,
+           args);
 }
 
 template <int Width, int Items, int MaxBlock, class Index, class... S, class Args>
@@ -65,6 +71,55 @@ void launch_column(body<S...>, const Args& args, std::int64_t splits, void* work
          part, along);
 }
 
+/// Threads of a block that holds a long row of run-time length: their places take registers too.
+inline constexpr int dynamic_block = 768;
+
+/// Does a row of static length have to be shifted, and can it be?
+template <class Held, long Rnumel, bool CanSplit>
+inline constexpr row_shape shifted_shape = [] {
+  constexpr int width = shifted_facts<Held>::width;
+  if constexpr (Rnumel < 0 || width == 0) return row_shape{};
+  else
+    return Rnumel % width == 0 ? row_shape{} : choose_row(Rnumel + width - 1, width, lanes_of_body<Held>, CanSplit);
+}();
+
+/// Rows that wide accesses do not fit, or of run-time length, from where they begin. False: it was not launched.
+template <class Body, long StaticRnumel, class... S, class Args>
+bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream, const char* name) {
+  using held = body<S...>;
+  constexpr int width = shifted_facts<held>::width;
+  constexpr held_lanes lanes = lanes_of_body<held>;
+  constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
+  constexpr row_shape shape = shifted_shape<held, StaticRnumel, can_split>;
+  if constexpr (width == 0 || (StaticRnumel >= 0 && !shape.persistent)) {
+    return false;
+  } else {
+    row_shift shift;
+    if (args.numel >= narrow_limit || !shifted_facts<held>::find(args, shift)) return false;
+    if constexpr (StaticRnumel >= 0) {
+      constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
+      launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name, shift);
+      return true;
+    } else {
+      constexpr int few = items_of(lanes.few, width), most = items_of(lanes.most, width);
+      const std::int64_t groups = (args.rnumel + 2 * (width - 1)) / width;
+      // One phase gains nothing from holding the row, if it can be read wide otherwise.
+      if (args.rnumel <= 0 || (fits && phase_facts<held>::kept_bytes == 0)) return false;
+      if (groups <= 512 * few) {
+        launch_held<width, few, 0, 512, 0>(held{}, args, row_of(groups, few), stream, name, shift);
+        return true;
+      }
+      if constexpr (phase_facts<held>::kept_bytes > 0) {
+        if (groups <= dynamic_block * most) {
+          launch_held<width, most, 0, dynamic_block, 0>(held{}, args, row_of(groups, most), stream, name, shift);
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+}
+
 template <class Body, long StaticRnumel, class Args>
 void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
   using held = typename sinter::detail::held_body<Body>::type;
@@ -74,28 +129,27 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
   const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
+  if (splits <= 1 && launch_shifted<Body, StaticRnumel>(held{}, args, fits, stream, name)) return;
   if constexpr (StaticRnumel >= 0) {
     constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
     if (fits) {
-      if constexpr (shape.persistent) {
+      if constexpr (shape.persistent && !shifted_shape<held, StaticRnumel, can_split>.persistent) {
         constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
-        return launch_persistent<width, shape.items, shape.threads, shape.block(), full>(
-            held{}, args, shape, stream, name);
-      } else if constexpr (StaticRnumel < narrow_limit) {
+        return launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name);
+      } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
         return launch_looped<width, shape.items, shape.threads, int>(Body{}, args, splits, workspace, stream, name);
       }
     }
   } else {
     constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
     if (fits) {
-      // One phase gains nothing from holding the row.
-      if constexpr (phase_facts<held>::kept_bytes > 0) {
+      if constexpr (phase_facts<held>::kept_bytes > 0 && shifted_facts<held>::width == 0) {
         constexpr int few = items_of(lanes.few, width), most = items_of(lanes.most, width);
         const std::int64_t groups = args.rnumel / width;
         if (groups > 0 && groups <= 512 * few)
-          return launch_persistent<width, few, 0, 512, 0>(held{}, args, row_of(groups, few), stream, name);
-        if (groups > 0 && groups <= 1024 * most)
-          return launch_persistent<width, most, 0, 1024, 0>(held{}, args, row_of(groups, most), stream, name);
+          return launch_held<width, few, 0, 512, 0>(held{}, args, row_of(groups, few), stream, name);
+        if (groups > 0 && groups <= dynamic_block * most)
+          return launch_held<width, most, 0, dynamic_block, 0>(held{}, args, row_of(groups, most), stream, name);
       }
       if constexpr (width > 1)
         return launch_looped<width, looped.items, looped.threads, int>(Body{}, args, splits, workspace, stream, name);
@@ -120,8 +174,7 @@ void reduce_columns(const Args& args, void* workspace, cudaStream_t stream, cons
 /// Runs a body with reductions for every x in [0, numel). O says along which index its loads are contiguous.
 /// `workspace`: reduction_workspace_bytes<Body, O>(numel, rnumel) bytes, 16-byte aligned, of any content (null if 0);
 /// its counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors. Static
-/// extents
-/// (>= 0; they must be the ones in args) save the user the compilation of variants that cannot be needed.
+/// extents (>= 0; they must be the ones in args) save the user the compilation of variants that cannot be needed.
 template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
 void reduction(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_reduction, "reduction: the body reduces nothing; use pointwise");

@@ -109,11 +109,18 @@ __device__ __forceinline__ void looped_phases(std::index_sequence<P...>, Frame& 
   (looped_phase<Body, Ways, static_cast<int>(P)>(f, t, args, part, row, writer, storage, split, threads) && ...);
 }
 
+/// A tile of a row, or of a part of it: blocks of 1024 threads have 64 registers each.
+template <int Width, int Items, class Index>
+struct looped_tiling : tiling<loop_var::r, loop_var::r, Width, Items, Index> {
+  static constexpr int most_waiting = 128;
+  static constexpr bool early_loads = false;
+};
+
 /// Row `row` (past the end: one that writes nothing), or part number `split` of it, walked in tiles once per phase.
 template <class Body, int Width, int Items, class Index, class Args, class Threads>
 __device__ __forceinline__ void looped_row(const Args& args, const split_part& part, std::int64_t row, int split,
                                            unsigned char* storage, const Threads& threads) {
-  using tiling = tiling<loop_var::r, loop_var::r, Width, Items, Index>;
+  using tiling = looped_tiling<Width, Items, Index>;
   const bool row_ok = row < args.numel;
   tile<tiling> tile;
   tile.fixed = static_cast<Index>(row_ok ? row : args.numel - 1);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/row_threads.cuh"
+#include "sinter/kernels/cuda/shifted.hpp"
 
 namespace sinter::cuda {
 
@@ -20,6 +21,16 @@ struct held_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool early_loads = false;  // weights would wait in registers while the row is reduced
   template <int I>
   static constexpr bool packs = packed && phase_facts<Body>::packs(I);
+};
+
+/// The same for a row that may begin and end inside of a vector.
+template <class Body, int Width, int Items>
+struct shifted_tiling : held_tiling<Body, Width, Items> {
+  static constexpr bool shifted = true;
+  struct staging {
+    unsigned end = 0;  // of the row
+    bool others_aligned = true;
+  };
 };
 
 /// Makes the compiler unpack packed values again in the next phase: it would hold them unpacked, in twice the registers.
@@ -74,6 +85,29 @@ __device__ __forceinline__ void persistent_row(const Args& args, std::int64_t ro
                                   threads.thread() == 0 && row_ok, storage, threads);
 }
 
+/// The same for rows that are `shift`ed.
+template <class Body, int Width, int Items, int Full, class Args, class Threads>
+__device__ __forceinline__ void shifted_row(const Args& args, const row_shift& shift, std::int64_t row,
+                                            unsigned char* storage, const Threads& threads) {
+  using tiling = shifted_tiling<Body, Width, Items>;
+  const bool row_ok = row < args.numel;
+  tile<tiling> tile;
+  tile.fixed = static_cast<int>(row_ok ? row : args.numel - 1);
+  tile.fixed_ok = row_ok;
+  const unsigned far = static_cast<unsigned>(shift.first) + static_cast<unsigned>(tile.fixed) * shift.step;
+  const int before = static_cast<int>(far & (Width - 1)), end = static_cast<int>(args.rnumel);
+  tile.staging.end = static_cast<unsigned>(end);
+  tile.staging.others_aligned = before == 0 && shift.others_aligned;
+#pragma unroll
+  for (int u = 0; u < Items; ++u) {
+    tile.at[u] = threads.thread() * Width - before + u * (threads.count() * Width);
+    tile.ok[u] = (u > 0 && u < Full) || (tile.at[u] >= 0 && tile.at[u] + Width <= end);
+  }
+  frame<Body, tiling> frame;
+  persistent_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
+                                  threads.thread() == 0 && row_ok, storage, threads);
+}
+
 }  // namespace detail
 
 /// One row per blockDim.x threads (a power of two up to 32, or a multiple of 32), all of it in registers. Requires
@@ -84,6 +118,16 @@ __global__ void __launch_bounds__(MaxBlock, MinBlocks) reduction_persistent(cons
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   detail::persistent_row<Body, Width, Items, Full>(args, row, storage, detail::row_threads<Threads>{});
+}
+
+/// The same for rows of which shifted_facts<Body>::find says how they are shifted: rnumel may be up to Width - 1 less
+/// than what the threads hold.
+template <class Body, int Width, int Items, int Threads, int MaxBlock, int MinBlocks, int Full, class Args>
+__global__ void __launch_bounds__(MaxBlock, MinBlocks)
+    reduction_shifted(const Args args, const detail::row_shift shift) {
+  alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  detail::shifted_row<Body, Width, Items, Full>(args, shift, row, storage, detail::row_threads<Threads>{});
 }
 
 }  // namespace sinter::cuda

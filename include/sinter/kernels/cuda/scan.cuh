@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/reduction.cuh"
+#include "sinter/kernels/cuda/row_threads.cuh"
 #include "sinter/kernels/cuda/scan_chain.cuh"
 
 namespace sinter::cuda {
@@ -108,7 +108,8 @@ template <bool Exact, class Tiling, class Index, class Threads>
 __device__ __forceinline__ void place_pieces(tile<Tiling>& t, Index r, Index end, const Threads& threads) {
   const int stride = threads.lanes() * Tiling::width, piece = threads.thread() / threads.lanes();
   const int mine = piece * stride * Tiling::items + threads.thread() % threads.lanes() * Tiling::width;
-  t.template place<Exact>(r + static_cast<Index>(mine), static_cast<Index>(stride), end - Tiling::width);
+  t.template place<Exact ? Tiling::items : 0>(r + static_cast<Index>(mine), static_cast<Index>(stride),
+                                              end - Tiling::width);
 }
 
 template <class Body, int P>
@@ -135,7 +136,7 @@ __device__ __forceinline__ void scan_phase(Frame& f, tile<Tiling>& t, const Args
     for (index r = 0; r < end; r += length) {
       place_pieces<Exact>(t, r, end, threads);
       evaluate_stages<Body, P, Kept>(f, t, args, storage, threads, chain);
-      step<P, ways>(Body{}, numbers{}, acc, f, t);
+      step_all<Body, P, ways>(acc, f, t);
       if constexpr (Kept) break;
     }
     if constexpr (has_reductions<Body, P>)

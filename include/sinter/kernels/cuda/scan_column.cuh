@@ -104,9 +104,9 @@ __device__ __forceinline__ void scan_column_phase(Frame& f, tile<Tiling>& t, con
     const index end = static_cast<index>(args.rnumel), length = static_cast<index>(deep * items);
     const index mine = static_cast<index>(static_cast<int>(threadIdx.x) / block.along * items);
     for (index r = 0; r < end; r += length) {
-      t.template place<false>(r + mine, 1, end - 1);
+      t.template place<0>(r + mine, 1, end - 1);
       evaluate_column_stages<Body, P, width>(f, t, args, block, chain);
-      step<P, width>(Body{}, numbers{}, acc, f, t);
+      step_all<Body, P, width>(acc, f, t);
     }
     combine_columns<P, width>(Body{}, numbers{}, acc, block.along, folds);
     finish_columns<P, width>(Body{}, numbers{}, acc, f);
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(detail::column_block)
   detail::tile<tiling> tile;
   const detail::column_seat<tiling> seat(tile, line, along, args.numel);
   const int y = static_cast<int>(threadIdx.x) / along, deep = detail::column_block / along;
-  tile.template place<false>(static_cast<Index>((part * deep + y) * Items), 1, static_cast<Index>(args.rnumel) - 1);
+  tile.template place<0>(static_cast<Index>((part * deep + y) * Items), 1, static_cast<Index>(args.rnumel) - 1);
   detail::frame<Body, tiling> frame;
   detail::scan_column_block<Body, Width> block{storage, along};
   detail::column_chain<Body, Width> chain{{split, line}, part, seat.x, seat.ok && y == 0, along, exchanged};

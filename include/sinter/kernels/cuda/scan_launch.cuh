@@ -26,10 +26,10 @@ inline constexpr int scan_lanes_held<body<S...>> =
 template <class Body, int Width>
 inline constexpr int scan_items = Width == 1 ? 4 : scan_lanes_held<Body> / Width;
 
-/// The shape for a row of rnumel elements, read `width` at a time; `kept`: phase_facts::kept_words.
+/// The shape for a row of rnumel elements, read `width` at a time; `kept`: phase_facts::kept_bytes.
 constexpr row_shape choose_scan_row(std::int64_t rnumel, int width, int items, int kept) {
   const std::int64_t groups = (rnumel + width - 1) / width;
-  const std::int64_t most = kept > 0 && kept <= 2 ? 1024 : scan_block;
+  const std::int64_t most = kept > 0 && kept <= 8 ? 1024 : scan_block;
   if (groups == 0 || (groups + items - 1) / items > most) return {false, scan_block, 1, items};
   row_shape shape = row_of(groups, items);
   shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
@@ -89,7 +89,7 @@ void scan_along_rows(const Args& args, void* workspace, cudaStream_t stream, con
     const int widest = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
     return widest < scan_lanes_held<Body> ? widest : scan_lanes_held<Body>;
   }();
-  constexpr int kept = phase_facts<Body>::kept_words;
+  constexpr int kept = phase_facts<Body>::kept_bytes;
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
   if (fits) {

@@ -42,18 +42,25 @@ constexpr int most_stage_bytes(int slots) {
 template <class Body, int G, int I, int Slots>
 inline constexpr int scan_offset = stage_bytes<Body>(G, I, Slots);
 
-/// Element statements of stage G of phase P, but for the scans.
+/// Element statements of phase P; where the row is held (Kept), those that no earlier phase has evaluated.
+template <class Body, int P, bool Kept>
+struct elements_to_scan {
+  static constexpr bool select(int s) {
+    return elements_of_phase<Body, P>::select(s) && (!Kept || phase_facts<Body>::first(s) == P);
+  }
+};
+/// Those of stage G, but for the scans.
 template <class Body, int P, bool Kept, int G>
 struct elements_of_stage {
   static constexpr bool select(int s) {
-    return elements_of_phase<Body, P, Kept>::select(s) && !scan_facts<Body>::is_scan(s) &&
+    return elements_to_scan<Body, P, Kept>::select(s) && !scan_facts<Body>::is_scan(s) &&
            scan_facts<Body>::stage(s) == G;
   }
 };
 template <class Body, int P, bool Kept, int G>
 struct scans_of_stage {
   static constexpr bool select(int s) {
-    return elements_of_phase<Body, P, Kept>::select(s) && scan_facts<Body>::is_scan(s) &&
+    return elements_to_scan<Body, P, Kept>::select(s) && scan_facts<Body>::is_scan(s) &&
            scan_facts<Body>::stage(s) == G;
   }
   static constexpr bool any = [] {
@@ -62,6 +69,15 @@ struct scans_of_stage {
     return false;
   }();
 };
+
+/// The reductions of phase P, for all items of a tile.
+template <class Body, int P, int Ways, class Accumulators, class Frame>
+__device__ __forceinline__ void step_all(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t) {
+  using steps = steps_of_phase<Body, P, Ways>;
+#pragma unroll
+  for (int u = 0; u < Frame::tiling::items; ++u) steps::item(acc, f, t, u);
+  steps::tile_done(acc, f, t);
+}
 
 /// One state for each scan of a body, or Count of them.
 template <class Body, int Count, class Numbers = std::make_index_sequence<Body::size>>
