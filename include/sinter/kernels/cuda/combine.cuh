@@ -126,13 +126,18 @@ __device__ __forceinline__ void step_item(Accumulators& acc, Frame& f, const til
     using tiling = typename Frame::tiling;
     using fold = reduction_of<S>;
     if constexpr (!folds_tile<S, tiling>) {
-      if (!tiling::shifted && !t.ok[u]) return;
-#pragma unroll
-      for (int j = 0; j < tiling::width; ++j) {
+      const auto step = [&](int j) {
         const int lane = u * tiling::width + j;
-        if (tiling::shifted && !t.lane_ok(u, j)) continue;
         const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
         fold::step(lanes_of<I>(acc)[lane % Ways], lane_of<fold::operand>(f, lane), r);
+      };
+      if (t.ok[u]) {
+#pragma unroll
+        for (int j = 0; j < tiling::width; ++j) step(j);
+      } else if constexpr (tiling::shifted) {
+#pragma unroll
+        for (int j = 0; j < tiling::width; ++j)
+          if (t.lane_ok(u, j)) step(j);
       }
     }
   }

@@ -46,12 +46,14 @@ struct lane_shape {
   static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
 };
 
-/// Is item u of load I one wide access? In a shifted row also what does not move with it must lie well.
+/// Is item u of load I read at once? In a shifted row also what does not move with it must lie well for that.
 template <int I, class Frame>
-__device__ __forceinline__ bool reads_wide(const tile<typename Frame::tiling>& t, int u) {
+__device__ __forceinline__ bool reads_item(const tile<typename Frame::tiling>& t, int u) {
   if constexpr (lane_shape<I, Frame>::in_shifted_row) {
     constexpr bool moves = body_facts<typename Frame::body_type>::facts.info[I].reads_x;
     return t.ok[u] && (moves || t.staging.others_aligned);
+  } else if constexpr (lane_shape<I, Frame>::items == Frame::tiling::items) {
+    return t.ok[u];
   } else {
     return true;
   }
@@ -67,42 +69,42 @@ struct run_statement<load<Slot, T, At, Mask>> {
     const T* base = static_cast<const T*>(args.pointers[Slot]);
     if constexpr (Frame::tiling::template packs<I>) {
       T stored[shape::width];
-      if (reads_wide<I, Frame>(t, u)) {
+      if (reads_item<I, Frame>(t, u)) {
         memory::read_stored(stored, base, t, u, args.sizes);
       } else {
 #pragma unroll
         for (int j = 0; j < shape::width; ++j) {
           stored[j] = T::from_bits(0);
-          if (t.lane_ok(u, j)) stored[j] = memory::element(base, j, t, u, args.sizes);
+          if (shape::in_shifted_row && t.lane_ok(u, j)) stored[j] = memory::element(base, j, t, u, args.sizes);
         }
       }
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) put_lane<I>(f, u * shape::width + j, stored[j]);
+    } else if constexpr (Frame::tiling::template stages<I>) {
+      compute_t<T> raw[shape::width];
+      t.staging.template read<I, T>(raw, u);
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
     } else {
       compute_t<T> raw[shape::width];
-      bool all = true;
+      const auto on = [&](int j) {
+        if constexpr (Mask >= 0) return t.lane_ok(u, j) && lane_of<Mask>(f, u * shape::width + j);
+        else return shape::in_shifted_row && t.lane_ok(u, j);
+      };
+      bool all = reads_item<I, Frame>(t, u);
       if constexpr (Mask >= 0) {
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) {
-          all = all && lane_of<Mask>(f, u * shape::width + j);
-          raw[j] = compute_t<T>(0);
-        }
+        for (int j = 0; j < shape::width; ++j) all = all && lane_of<Mask>(f, u * shape::width + j);
       }
-      if constexpr (Frame::tiling::template stages<I>) {
-        t.staging.template read<I, T>(raw, u);
-      } else if (shape::in_shifted_row && !reads_wide<I, Frame>(t, u)) {
+      if (all) {
+        memory::read(raw, base, t, u, args.sizes);
+      } else {
 #pragma unroll
         for (int j = 0; j < shape::width; ++j) {
           raw[j] = compute_t<T>(0);
-          if (t.lane_ok(u, j)) raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
-        }
-      } else if (all) {
-        memory::read(raw, base, t, u, args.sizes);
-      } else if constexpr (Mask >= 0 && shape::width > 1) {
-#pragma unroll
-        for (int j = 0; j < shape::width; ++j)
-          if (lane_of<Mask>(f, u * shape::width + j))
+          if ((shape::in_shifted_row || (Mask >= 0 && shape::width > 1)) && on(j))
             raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
+        }
       }
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
@@ -125,7 +127,8 @@ struct run_statement<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
       return row < 0 ? row + bound : row;
     };
     compute_t<T> raw[shape::width];
-    bool all = true;
+    const bool inside = reads_item<I, Frame>(t, u);
+    bool all = inside;
     if constexpr (Mask >= 0) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) all = all && lane_of<Mask>(f, u * shape::width + j);
@@ -136,8 +139,8 @@ struct run_statement<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) {
         const int lane = u * shape::width + j;
-        bool on = true;
-        if constexpr (Mask >= 0) on = lane_of<Mask>(f, lane);
+        bool on = inside;
+        if constexpr (Mask >= 0) on = on && lane_of<Mask>(f, lane);
         raw[j] = compute_t<T>(0);
         if (on) raw[j] = widen<T>(memory::element(base + row_of(lane) * coef, j, t, u, args.sizes));
       }

@@ -31,8 +31,8 @@ struct tiling {
   static constexpr bool packs = false;  // the values of this load stay as they lie in memory
 };
 
-/// Where a thread is. Positions past the end are moved to a valid one and not `ok`: loads need no branch, only stores
-/// and reductions look. Where rows are shifted, `ok` are vectors that lie in the row as a whole.
+/// Where a thread is. Items past the end are not `ok`: nothing of them is read, written or reduced. Where rows are
+/// shifted, `ok` are vectors that lie in the row as a whole.
 template <class Tiling>
 struct tile {
   using tiling = Tiling;
@@ -59,7 +59,7 @@ struct tile {
     for (int u = 0; u < Tiling::items; ++u) {
       const index position = first + static_cast<index>(u) * stride;
       ok[u] = u < Full || position <= last;
-      at[u] = u < Full || position <= last ? position : last;
+      at[u] = position;
     }
   }
 };
