@@ -105,19 +105,36 @@ struct phase_facts<body<S...>> {
   }();
 
   /// Wide loads, and loads of single elements, per Width neighbours along v.
-  static constexpr int loads(loop_var v, int width) {
+  static constexpr int loads(loop_var v, int width) { return loads(v, width, true); }
+  /// Those of single elements alone.
+  static constexpr int single_loads(loop_var v, int width) { return loads(v, width, false); }
+
+ private:
+  static constexpr int loads(loop_var v, int width, bool wide_too) {
     const auto accesses = access_facts<body<S...>>::at(v, width);
     int count = 0;
     for (int s = 0; s < size; ++s) {
       const auto& now = accesses.touches[s];
       if (now.bytes == 0 || facts::facts.info[s].kind != statement_kind::source) continue;
       if (facts::has_reduction && !is_element(s)) continue;
-      if (now.where.kind == access::contiguous) count += now.bytes * width > 16 ? now.bytes * width / 16 : 1;
+      if (now.where.kind == access::contiguous && wide_too)
+        count += now.bytes * width > 16 ? now.bytes * width / 16 : 1;
       if (now.where.kind == access::strided || now.where.kind == access::irregular) count += width;
     }
     return count;
   }
 };
+
+/// Loads of single elements in flight for which 64 registers have room, with their addresses.
+inline constexpr int many_singles = 16;
+
+/// Groups of `width` neighbours per thread of the looped kernel: of those wanted, as many as such loads allow.
+template <class Body>
+constexpr int loop_items(int wanted, int width) {
+  const int singles = width > 1 ? phase_facts<Body>::single_loads(loop_var::r, width) : 0;
+  while (wanted > 1 && wanted * singles > many_singles) wanted /= 2;
+  return wanted;
+}
 
 struct row_shape {
   bool persistent = false;  // the row's values stay in registers from phase to phase

@@ -137,7 +137,8 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
         constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
         return launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name);
       } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
-        return launch_looped<width, shape.items, shape.threads, int>(Body{}, args, splits, workspace, stream, name);
+        return launch_looped<width, loop_items<Body>(shape.items, width), shape.threads, int>(Body{}, args, splits,
+                                                                                              workspace, stream, name);
       }
     }
   } else {
@@ -152,7 +153,8 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
           return launch_held<width, most, 0, dynamic_block, 0>(held{}, args, row_of(groups, most), stream, name);
       }
       if constexpr (width > 1)
-        return launch_looped<width, looped.items, looped.threads, int>(Body{}, args, splits, workspace, stream, name);
+        return launch_looped<width, loop_items<Body>(looped.items, width), looped.threads, int>(
+            Body{}, args, splits, workspace, stream, name);
     }
   }
   launch_looped<1, 4, looped_block(can_split), std::int64_t>(Body{}, args, splits, workspace, stream, name);
