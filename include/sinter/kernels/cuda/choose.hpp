@@ -100,7 +100,8 @@ struct phase_facts<body<S...>> {
   static constexpr int late_bytes = [] {
     int bytes = 0;
     for (int s = 0; s < size; ++s)
-      if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && first(s) > 0) bytes += stored_bytes(s);
+      if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && first(s) > 0)
+        bytes += stored_bytes(s);
     return bytes;
   }();
 
@@ -154,22 +155,26 @@ constexpr int threads_for(std::int64_t groups) {
 /// Threads of a block when rows are short: enough warps to fill an SM, few enough to end together.
 inline constexpr int row_block = 128;
 /// Values of a row that one thread holds: with few the compiler has room to spare; most fill half of the 64 registers
-/// that a thread of 1024 has, of which weights want their part. kept, late: bytes per value, of phase_facts.
+/// that a thread of 1024 has, of which weights want their part. kept, late: bytes per value, of phase_facts; singles:
+/// operands of which every value is a load of its own.
 inline constexpr int few_lanes = 16;
 struct held_lanes {
   int few, some, most;
 };
-constexpr held_lanes lanes_of_row(int kept, int late) {
+constexpr held_lanes lanes_of_row(int kept, int late, int singles) {
   int most = late > 0 ? 32 : 64;
-  while (most > 4 && most * (kept < 2 ? 2 : kept) > 128) most /= 2;
+  const int room = kept > 4 ? 64 : 128;
+  while (most > 4 && (most * (kept < 2 ? 2 : kept) > room || most * singles > many_singles)) most /= 2;
   return {most < few_lanes ? most : few_lanes, most < 32 ? most : 32, most};
 }
 template <class Body>
-inline constexpr held_lanes lanes_of_body = lanes_of_row(phase_facts<Body>::kept_bytes, phase_facts<Body>::late_bytes);
-/// Blocks that a multiprocessor shall run at once of threads that hold so much.
+inline constexpr held_lanes lanes_of_body = lanes_of_row(phase_facts<Body>::kept_bytes, phase_facts<Body>::late_bytes,
+                                                         phase_facts<Body>::single_loads(loop_var::r, 2) / 2);
+/// Blocks that a multiprocessor, of 65536 registers and 2048 threads, shall run at once of threads that hold so much.
 constexpr int least_blocks(int block, int lanes, int kept, int late) {
-  const int registers = static_cast<int>(sinter::detail::round_up(24 + lanes * kept / 4 + lanes * late / 8, 8));
-  const int blocks = 65536 / registers / block;
+  const int others = kept > 4 ? 48 : 24;  // arithmetic of eight bytes takes pairs of registers, and calls functions
+  const int registers = static_cast<int>(sinter::detail::round_up(others + lanes * kept / 4 + lanes * late / 8, 8));
+  const int threads = registers < 32 ? 2048 : 65536 / registers, blocks = threads / block;
   return block < 512 || blocks < 1 ? 1 : blocks;
 }
 
