@@ -24,10 +24,11 @@ constexpr int column_width(long static_numel) {
   return width;
 }
 
-/// Rows that one thread loads at a time.
+/// Rows that one thread loads at a time: fewer where wide ones have results for each element, too.
 template <class Body, int Width>
 inline constexpr int column_items = [] {
   constexpr int loads = phase_facts<Body>::loads(loop_var::x, Width);
+  if (Width >= 8 && loads == 1 && body_facts<Body>::num_phases > 1) return 2;
   return Width == 1 ? (loads > 2 ? 4 : 8) : loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
 }();
 
