@@ -69,6 +69,7 @@ SINTER_ROW(split_softmax, 3, si::fuse<F<65536>>([](auto x) { return si::softmax(
 SINTER_ROW(split_nested, 1, si::fuse<F<65536>>([](auto x) {
              return si::cummax(si::cumsum(x, si::axis<0>) + x, si::axis<0>);
            }));
+static_assert(split.kernel(0).name == "spl_fused_cumsum_exp_0" && split.passes(0) == 1);
 static_assert(split_nested.workspace_bytes() > 0 && rows.workspace_bytes() == 0);
 // Of other rows: not.
 SINTER_ROW(both_axes, 2, si::fuse<F<64, 512>>([](auto x) {

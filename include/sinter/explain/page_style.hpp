@@ -45,7 +45,7 @@ svg .tick { fill: var(--link); }
 .node rect { fill: var(--card); stroke: var(--line); }
 .argument rect { fill: var(--paper); }
 .result rect { stroke: var(--ink); }
-.poi { color: var(--poi); } .red, .per { color: var(--red); } .tem { color: var(--tem); } .for { color: var(--for); }
+.poi { color: var(--poi); } .red, .per, .spl { color: var(--red); } .tem { color: var(--tem); } .for { color: var(--for); }
 .com { color: var(--com); } .refusal { color: var(--no); }
 .kernel rect, .buffer rect { fill: currentColor; fill-opacity: .09; stroke: currentColor; stroke-opacity: .75; }
 a.kernel:hover rect { fill-opacity: .16; }

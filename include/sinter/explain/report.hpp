@@ -306,14 +306,15 @@ inline std::string counted(std::size_t n, const char* noun) {
 /// What a kernel is, in words.
 constexpr std::string_view kind_words(kernel_kind kind) {
   constexpr std::string_view kinds[] = {"pointwise", "looped reduction", "persistent reduction (each row is read once)",
-                                        "matmul template", "foreign kernel", "independent loops in one launch"};
+                                        "matmul template", "foreign kernel", "independent loops in one launch",
+                                        "scan of long rows, each by many blocks"};
   return kinds[static_cast<int>(kind)];
 }
 inline std::string words(const report::kernel& kernel) {
   if (kernel.kind == kernel_kind::persistent_reduction && kernel.num_parts > 1)
     return "persistent reduction of rows and columns (all is read once)";
   std::string text(kind_words(kernel.kind));
-  if (kernel.scans) text.replace(text.find("reduction"), 9, "scan");
+  if (const std::size_t at = text.find("reduction"); kernel.scans && at != text.npos) text.replace(at, 9, "scan");
   if (kernel.kind == kernel_kind::reduction)
     text += " (" + std::to_string(kernel.passes) + (kernel.passes == 1 ? " pass)" : " passes)");
   return text;

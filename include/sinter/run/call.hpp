@@ -145,7 +145,8 @@ struct call {
 constexpr long fixed_or_unknown(number n) { return is_static(n) ? n : -1; }
 
 constexpr bool is_loop(kernel_kind kind) {
-  return kind == kernel_kind::pointwise || kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction;
+  return kind == kernel_kind::pointwise || kind == kernel_kind::reduction ||
+         kind == kernel_kind::persistent_reduction || kind == kernel_kind::split_scan;
 }
 /// One part of a kernel as the loop that it is.
 template <class Kernel>

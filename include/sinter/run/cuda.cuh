@@ -93,7 +93,7 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
   } else if constexpr (kind == kernel_kind::pointwise) {
     cuda::pointwise<typename parts::main, fixed_or_unknown(kernel::value.space.numel)>(
         c.template kernel_arguments<Index>(), stream, name);
-  } else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction) {
+  } else if constexpr (is_loop(kind)) {
     constexpr long numel = fixed_or_unknown(kernel::value.space.numel),
                    rnumel = fixed_or_unknown(kernel::value.space.rnumel);
     const auto args = c.template kernel_arguments<Index>();

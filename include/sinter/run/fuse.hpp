@@ -205,7 +205,9 @@ class fused {
   static constexpr int passes_of() {
     if constexpr (program::plan.kernels[I].kind == kernel_kind::reduction)
       return body_facts<typename detail::kernel_bodies<typename program::template kernel<I>>::main>::num_phases;
-    else return program::plan.kernels[I].kind == kernel_kind::persistent_reduction;
+    else
+      return program::plan.kernels[I].kind == kernel_kind::persistent_reduction ||
+             program::plan.kernels[I].kind == kernel_kind::split_scan;
   }
   template <int... I>
   static constexpr auto all_passes(std::integer_sequence<int, I...>) {

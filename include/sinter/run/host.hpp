@@ -23,7 +23,7 @@ void run_kernel(const call<Program>& c, const host_executor& executor, std::inte
     run_custom<Program, Index>(c, false, nullptr);
   else if constexpr (kind == kernel_kind::pointwise)
     cpu::pointwise<typename sections::main>(args, executor.threads);
-  else if constexpr (kind == kernel_kind::reduction || kind == kernel_kind::persistent_reduction)
+  else if constexpr (is_loop(kind))
     cpu::reduction<typename sections::main, kernel::planned.walk>(args, executor.threads);
   else
     cpu::matmul<typename sections::main, decltype(sections::right()), typename sections::epilogue>(

@@ -104,7 +104,7 @@ constexpr refusal can_fuse(State& s, int a, int b, shared_data& shared, loop_spa
     if (!passes(tiles_agree(s, a, b, space))) return reason;
     if (vertical && !passes(reads_match(s, a, b, space))) return reason;
     if (vertical && !passes(leaves_reduction_split(s, a, b, space))) return reason;
-    if (!passes(leaves_scan_split(s, a, b, space))) return reason;
+    if (!passes(leaves_scan_split(s, a, b))) return reason;
   }
   if (vertical && !passes(nothing_between(s, a, b))) return reason;
   if (!mixes && !passes(overwrites_are_safe(s, a, b, space))) return reason;

@@ -107,8 +107,12 @@ constexpr refusal leaves_reduction_split(const State& s, int a, int b, const loo
 
 /// A few long rows are scanned by many blocks, each of which needs what those before it have folded and no more.
 template <class State>
-constexpr refusal leaves_scan_split(const State& s, int a, int b, const loop_space& space) {
-  if ((!s.groups[a].has_scan && !s.groups[b].has_scan) || !has_few_long_rows(s, space)) return refusal::none;
+constexpr bool scans_in_parts(const State& s, int a) {
+  return s.groups[a].has_scan && has_few_long_rows(s, s.groups[a].space);
+}
+template <class State>
+constexpr refusal leaves_scan_split(const State& s, int a, int b) {
+  if (!scans_in_parts(s, a) && !scans_in_parts(s, b)) return refusal::none;
   bool reduces = false;
   s.each_member(a, b, [&](int m) { reduces = reduces || s.list.nodes[m].kind == node_kind::reduction; });
   return reduces ? refusal::split_scan : refusal::none;

@@ -8,12 +8,20 @@
 
 namespace sinter {
 
-enum class kernel_kind : unsigned char { pointwise, reduction, persistent_reduction, matmul_template, foreign, combo };
+enum class kernel_kind : unsigned char {
+  pointwise,
+  reduction,
+  persistent_reduction,
+  matmul_template,
+  foreign,
+  combo,
+  split_scan
+};
 
 namespace detail {
 
 constexpr std::string_view prefix(kernel_kind kind) {
-  constexpr std::string_view prefixes[] = {"poi", "red", "per", "tem", "for", "com"};
+  constexpr std::string_view prefixes[] = {"poi", "red", "per", "tem", "for", "com", "spl"};
   return prefixes[static_cast<int>(kind)];
 }
 
@@ -75,7 +83,9 @@ constexpr planned_kernel choose_kernel(const State& s, int a) {
     k.walk = choose_orientation(s, a);
     const bool on_chip =
         k.walk == orientation::row && is_static(x.space.rnumel) && x.space.rnumel <= s.o->persistent_reduction_limit;
-    k.kind = on_chip ? kernel_kind::persistent_reduction : kernel_kind::reduction;
+    k.kind = scans_in_parts(s, a) ? kernel_kind::split_scan
+             : on_chip            ? kernel_kind::persistent_reduction
+                                  : kernel_kind::reduction;
   }
   return k;
 }
