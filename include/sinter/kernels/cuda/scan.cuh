@@ -156,7 +156,7 @@ __device__ __forceinline__ void scan_phases(std::index_sequence<P...>, Frame& f,
 /// One row per blockDim.x threads (a power of two up to 32, or a multiple of 32). Kept: the row is one tile, 0 < rnumel
 /// <= threads * Items * Width, equal to it if Exact. Threads is 0 when known at launch only.
 template <class Body, int Width, int Items, int Threads, int MaxBlock, bool Kept, bool Exact, class Index, class Args>
-__global__ void __launch_bounds__(MaxBlock) scan_rows(const Args args) {
+__global__ void __launch_bounds__(MaxBlock, detail::scan_least_blocks<Body>) scan_rows(const Args args) {
   alignas(16) __shared__ unsigned char shared[2 * detail::scan_storage<Body>::half];
   alignas(16) __shared__ unsigned char folds[2 * detail::largest_phase<Body, 32>];
   using tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
@@ -175,7 +175,8 @@ __global__ void __launch_bounds__(MaxBlock) scan_rows(const Args args) {
 
 /// A part of Threads * Items * Width elements of a row for each block.
 template <class Body, int Width, int Items, int Threads, class Index, class Args>
-__global__ void __launch_bounds__(Threads) scan_split_rows(const Args args, const scan_split split) {
+__global__ void __launch_bounds__(Threads, detail::scan_least_blocks<Body>)
+    scan_split_rows(const Args args, const scan_split split) {
   alignas(16) __shared__ unsigned char shared[2 * detail::scan_storage<Body>::half];
   using tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
   using threads = detail::row_threads<Threads>;

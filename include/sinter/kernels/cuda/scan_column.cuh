@@ -138,7 +138,8 @@ struct column_seat {
 
 /// Each block: `along` (a power of two, 32 at most) times Width columns.
 template <class Body, int Width, int Items, class Index, class Args>
-__global__ void __launch_bounds__(detail::column_block) scan_columns(const Args args, const int along) {
+__global__ void __launch_bounds__(detail::column_block, detail::scan_least_blocks<Body>)
+    scan_columns(const Args args, const int along) {
   alignas(16) __shared__ unsigned char storage[2 * detail::scan_column_half<Body, Width>];
   alignas(16) __shared__ unsigned char folds[detail::column_storage<Body, Width>];
   using tiling = detail::tiling<loop_var::x, loop_var::r, Width, Items, Index>;
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(detail::column_block) scan_columns(const Args 
 
 /// The same for a part of them, as many elements as the block's threads take at once.
 template <class Body, int Width, int Items, class Index, class Args>
-__global__ void __launch_bounds__(detail::column_block)
+__global__ void __launch_bounds__(detail::column_block, detail::scan_least_blocks<Body>)
     scan_split_columns(const Args args, const scan_split split, const int along) {
   alignas(16) __shared__ unsigned char storage[2 * detail::scan_column_half<Body, Width>];
   alignas(16) __shared__ unsigned char exchanged[detail::scan_column_half<Body, Width>];

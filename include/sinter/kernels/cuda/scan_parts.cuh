@@ -70,6 +70,17 @@ struct scans_of_stage {
   }();
 };
 
+/// Blocks that a multiprocessor shall run at once: ptxas may choose, but not for much work, which it would spill.
+template <class Body>
+inline constexpr int scan_least_blocks = [] {
+  int scans = 0, wide = 0;
+  for (int s = 0; s < Body::size; ++s) {
+    scans += scan_facts<Body>::is_scan(s);
+    wide += scan_facts<Body>::state_bytes[s] > 4;
+  }
+  return scans > 1 || wide > 0 || body_facts<Body>::num_phases > 1 || Body::size > 16 ? 1 : 0;
+}();
+
 /// The reductions of phase P, for all items of a tile.
 template <class Body, int P, int Ways, class Accumulators, class Frame>
 __device__ __forceinline__ void step_all(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t) {
