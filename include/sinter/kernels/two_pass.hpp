@@ -67,10 +67,20 @@ inline constexpr pass_facts pass_of<reduce<ops::m2, T, Result, A>>{first_fold::n
 template <class T, class Result, int A>
 inline constexpr pass_facts pass_of<reduce<ops::sumexp, T, Result, A>>{first_fold::none, first_fold::amax, A};
 
-template <class Body, class Numbers = std::make_index_sequence<Body::size>>
+/// The extent of r, if it is static a constant: then it is the one by which the body itself divides.
+template <class T, long Rnumel>
+struct length_of {
+  using type = constant<T, __builtin_bit_cast(long, static_cast<double>(Rnumel))>;
+};
+template <class T>
+struct length_of<T, -1> {
+  using type = row_length<T>;
+};
+
+template <class Body, long Rnumel, class Numbers = std::make_index_sequence<Body::size>>
 struct two_pass;
-template <class... S, std::size_t... I>
-struct two_pass<body<S...>, std::index_sequence<I...>> {
+template <class... S, long Rnumel, std::size_t... I>
+struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
   static constexpr int size = sizeof...(S);
   struct table {
     int known[size + 1]{};  // of an m2 or sumexp: the statement that is its first pass already, or -1
@@ -119,7 +129,7 @@ struct two_pass<body<S...>, std::index_sequence<I...>> {
     static constexpr int here = facts.at[N], value = places::at(A), sum = first_pass<N>(4);
     using type = typename both_passes<
         N, reduce<ops::sum, C, C, value>,
-        body<row_length<C>, compute<ops::div, C, C, sum, here - 4>, compute<ops::sub, C, C, value, here - 3>,
+        body<typename length_of<C, Rnumel>::type, compute<ops::div, C, C, sum, here - 4>, compute<ops::sub, C, C, value, here - 3>,
              compute<ops::mul, C, C, here - 2, here - 2>, reduce<ops::sum, C, Result, here - 1>>>::type;
   };
   template <int N, class T, class Result, int A>
@@ -141,13 +151,14 @@ struct two_pass<body<S...>, std::index_sequence<I...>> {
   using type = typename joined<body<>, typename rewritten<static_cast<int>(I), S>::type...>::type;
 };
 
-/// The body for a kernel that holds its rows. One phase gains nothing from holding them, and stays as it is.
-template <class Body, bool SeveralPhases = (body_facts<Body>::num_phases > 1)>
+/// The body for a kernel that holds its rows, of Rnumel elements (-1: known at launch only). One phase gains nothing from
+/// holding them, and stays as it is.
+template <class Body, long Rnumel, bool SeveralPhases = (body_facts<Body>::num_phases > 1)>
 struct held_body {
-  using type = typename two_pass<Body>::type;
+  using type = typename two_pass<Body, Rnumel>::type;
 };
-template <class Body>
-struct held_body<Body, false> {
+template <class Body, long Rnumel>
+struct held_body<Body, Rnumel, false> {
   using type = Body;
 };
 

@@ -159,20 +159,25 @@ inline constexpr int row_block = 128;
 /// operands of which every value is a load of its own.
 inline constexpr int few_lanes = 16;
 struct held_lanes {
-  int few, some, most;
+  int few, some, most, kept;
 };
 constexpr held_lanes lanes_of_row(int kept, int late, int singles) {
-  int most = late > 0 ? 32 : 64;
+  int most = late > 2 ? 32 : 64;
   const int room = kept > 4 ? 64 : 128;
   while (most > 4 && (most * (kept < 2 ? 2 : kept) > room || most * singles > many_singles)) most /= 2;
-  return {most < few_lanes ? most : few_lanes, most < 32 ? most : 32, most};
+  return {most < few_lanes ? most : few_lanes, most < 32 ? most : 32, most, kept};
 }
 template <class Body>
 inline constexpr held_lanes lanes_of_body = lanes_of_row(phase_facts<Body>::kept_bytes, phase_facts<Body>::late_bytes,
                                                          phase_facts<Body>::single_loads(loop_var::r, 2) / 2);
+/// The same for rows that are shifted: wherever they begin, they are read wide.
+template <class Body>
+inline constexpr held_lanes lanes_of_shifted =
+    lanes_of_row(phase_facts<Body>::kept_bytes, phase_facts<Body>::late_bytes, 0);
 /// Blocks that a multiprocessor, of 65536 registers and 2048 threads, shall run at once of threads that hold so much.
-constexpr int least_blocks(int block, int lanes, int kept, int late) {
-  const int others = kept > 4 ? 48 : 24;  // arithmetic of eight bytes takes pairs of registers, and calls functions
+constexpr int least_blocks(int block, int lanes, int kept, int late, bool shifted) {
+  // Arithmetic of eight bytes takes pairs of registers, and calls functions; the ends of shifted rows take some.
+  const int others = kept > 4 ? 48 : shifted ? 32 : 24;
   const int registers = static_cast<int>(sinter::detail::round_up(others + lanes * kept / 4 + lanes * late / 8, 8));
   const int threads = registers < 32 ? 2048 : 65536 / registers, blocks = threads / block;
   return block < 512 || blocks < 1 ? 1 : blocks;
@@ -200,7 +205,10 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes,
   if (groups > 0 && !splits && rnumel < narrow_limit) {
     struct {
       int items, threads;
-    } const candidates[] = {{few, 32}, {some, 32}, {few, 512}, {some, 512}, {most, 512}, {most, 1024}};
+    } const packed[] = {{few, 32}, {some, 32}, {few, 512}, {some, 512}, {most, 512}, {most, 1024}},
+      // Of wider values few to a thread: the registers that are left let more threads run at once.
+        whole[] = {{few, 32}, {few, 512}, {few, 1024}, {most, 512}, {most, 512}, {most, 1024}};
+    const auto& candidates = lanes.most > 32 || lanes.kept < 4 ? packed : whole;
     for (const auto& c : candidates) {
       if ((groups + c.items - 1) / c.items > c.threads) continue;
       row_shape shape = row_of(groups, c.items);

@@ -14,6 +14,7 @@
 #include "sinter/kernels/cuda/frame.cuh"
 #include "sinter/kernels/cuda/memory.cuh"
 #include "sinter/kernels/cuda/quotient.cuh"
+#include "sinter/kernels/cuda/shifted.hpp"
 
 namespace sinter::cuda::detail {
 
@@ -46,13 +47,20 @@ struct lane_shape {
   static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
 };
 
-/// Is item u of load I read at once? In a shifted row also what does not move with it must lie well for that.
-template <int I, class Frame>
-__device__ __forceinline__ bool reads_item(const tile<typename Frame::tiling>& t, int u) {
+/// Is item u of load I read at once? In a shifted row also beyond its ends, into its neighbours, as far as memory goes;
+/// but what does not move with the row must lie well for that.
+template <int I, class At, class Frame, class Sizes>
+__device__ __forceinline__ bool reads_item(const tile<typename Frame::tiling>& t, int u, const Sizes& sizes) {
   if constexpr (lane_shape<I, Frame>::in_shifted_row) {
-    constexpr bool moves = body_facts<typename Frame::body_type>::facts.info[I].reads_x;
-    return t.ok[u] && (moves || t.staging.others_aligned);
-  } else if constexpr (lane_shape<I, Frame>::items == Frame::tiling::items) {
+    if constexpr (body_facts<typename Frame::body_type>::facts.info[I].reads_x) {
+      constexpr long pitch = row_place<At>::facts.pitch;
+      const std::int64_t step = sinter::detail::resolve(pitch, sizes), first = t.fixed * step + t.at[u];
+      const std::int64_t end = t.staging.last_row * step + t.staging.end;
+      return t.ok[u] || (t.at[u] < static_cast<int>(t.staging.end) && first >= 0 && first + Frame::tiling::width <= end);
+    } else {
+      return t.ok[u] && t.staging.others_aligned;
+    }
+  } else if constexpr (Frame::tiling::guards && lane_shape<I, Frame>::items == Frame::tiling::items) {
     return t.ok[u];
   } else {
     return true;
@@ -69,7 +77,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
     const T* base = static_cast<const T*>(args.pointers[Slot]);
     if constexpr (Frame::tiling::template packs<I>) {
       T stored[shape::width];
-      if (reads_item<I, Frame>(t, u)) {
+      if (reads_item<I, At, Frame>(t, u, args.sizes)) {
         memory::read_stored(stored, base, t, u, args.sizes);
       } else {
 #pragma unroll
@@ -87,24 +95,24 @@ struct run_statement<load<Slot, T, At, Mask>> {
       for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
     } else {
       compute_t<T> raw[shape::width];
+      const bool inside = reads_item<I, At, Frame>(t, u, args.sizes);
       const auto on = [&](int j) {
-        if constexpr (Mask >= 0) return t.lane_ok(u, j) && lane_of<Mask>(f, u * shape::width + j);
+        if constexpr (Mask >= 0) return inside && lane_of<Mask>(f, u * shape::width + j);
         else return shape::in_shifted_row && t.lane_ok(u, j);
       };
-      bool all = reads_item<I, Frame>(t, u);
+      bool all = inside;
       if constexpr (Mask >= 0) {
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) all = all && lane_of<Mask>(f, u * shape::width + j);
+        for (int j = 0; j < shape::width; ++j) all = all && on(j);
       }
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) raw[j] = compute_t<T>(0);
       if (all) {
         memory::read(raw, base, t, u, args.sizes);
-      } else {
+      } else if constexpr (shape::in_shifted_row || (Mask >= 0 && shape::width > 1)) {
 #pragma unroll
-        for (int j = 0; j < shape::width; ++j) {
-          raw[j] = compute_t<T>(0);
-          if ((shape::in_shifted_row || (Mask >= 0 && shape::width > 1)) && on(j))
-            raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
-        }
+        for (int j = 0; j < shape::width; ++j)
+          if (on(j)) raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
       }
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
@@ -127,7 +135,7 @@ struct run_statement<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
       return row < 0 ? row + bound : row;
     };
     compute_t<T> raw[shape::width];
-    const bool inside = reads_item<I, Frame>(t, u);
+    const bool inside = reads_item<I, At, Frame>(t, u, args.sizes);
     bool all = inside;
     if constexpr (Mask >= 0) {
 #pragma unroll

@@ -35,11 +35,13 @@ template <int Width, int Items, int Threads, int MaxBlock, int Full, class... S,
 void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStream_t stream, const char* name,
                  const Shift&... shift) {
   using B = body<S...>;
+  using phases = phase_facts<B>;
+  constexpr bool shifted = sizeof...(Shift) > 0;
   constexpr int blocks =
-      Threads > 0 ? least_blocks(MaxBlock, Width * Items, phase_facts<B>::kept_bytes, phase_facts<B>::late_bytes) : 1;
+      Threads > 0 ? least_blocks(MaxBlock, Width * Items, phases::kept_bytes, phases::late_bytes, shifted) : 1;
   const auto grid = dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows));
   const auto block = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
-  if constexpr (sizeof...(Shift) > 0)
+  if constexpr (shifted)
     launch(&reduction_shifted<B, Width, Items, Threads, MaxBlock, blocks, Full, Args>, grid, block, stream, name, args,
            shift...);
   else
@@ -80,7 +82,10 @@ inline constexpr row_shape shifted_shape = [] {
   constexpr int width = shifted_facts<Held>::width;
   if constexpr (Rnumel < 0 || width == 0) return row_shape{};
   else
-    return Rnumel % width == 0 ? row_shape{} : choose_row(Rnumel + width - 1, width, lanes_of_body<Held>, CanSplit);
+    // A warp's row of 16-bit values has too much of it at its ends.
+    return Rnumel % width == 0 || (width > 4 && Rnumel <= 2048)
+               ? row_shape{}
+               : choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
 }();
 
 /// Rows that wide accesses do not fit, or of run-time length, from where they begin. False: it was not launched.
@@ -88,7 +93,7 @@ template <class Body, long StaticRnumel, class... S, class Args>
 bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream, const char* name) {
   using held = body<S...>;
   constexpr int width = shifted_facts<held>::width;
-  constexpr held_lanes lanes = lanes_of_body<held>;
+  constexpr held_lanes lanes = lanes_of_shifted<held>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   constexpr row_shape shape = shifted_shape<held, StaticRnumel, can_split>;
   if constexpr (width == 0 || (StaticRnumel >= 0 && !shape.persistent)) {
@@ -122,7 +127,7 @@ bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream
 
 template <class Body, long StaticRnumel, class Args>
 void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
-  using held = typename sinter::detail::held_body<Body>::type;
+  using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
   constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
   constexpr held_lanes lanes = lanes_of_body<held>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;

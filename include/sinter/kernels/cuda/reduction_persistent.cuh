@@ -14,9 +14,10 @@ namespace sinter::cuda {
 namespace detail {
 
 /// A row that waits in registers from phase to phase.
-template <class Body, int Width, int Items>
+template <class Body, int Width, int Items, bool Guards = false>
 struct held_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool packed = Width * Items > few_lanes && phase_facts<Body>::recomputes;
+  static constexpr bool guards = Guards;
   static constexpr int most_waiting = 64;
   static constexpr bool early_loads = false;  // weights would wait in registers while the row is reduced
   template <int I>
@@ -29,6 +30,7 @@ struct shifted_tiling : held_tiling<Body, Width, Items> {
   static constexpr bool shifted = true;
   struct staging {
     unsigned end = 0;  // of the row
+    std::int64_t last_row = 0;
     bool others_aligned = true;
   };
 };
@@ -74,7 +76,7 @@ __device__ __forceinline__ void persistent_phases(std::index_sequence<P...>, Fra
 template <class Body, int Width, int Items, int Full, class Args, class Threads>
 __device__ __forceinline__ void persistent_row(const Args& args, std::int64_t row, unsigned char* storage,
                                                const Threads& threads) {
-  using tiling = held_tiling<Body, Width, Items>;
+  using tiling = held_tiling<Body, Width, Items, (Full > 0)>;
   const bool row_ok = row < args.numel;
   tile<tiling> tile;
   tile.fixed = static_cast<int>(row_ok ? row : args.numel - 1);
@@ -97,6 +99,7 @@ __device__ __forceinline__ void shifted_row(const Args& args, const row_shift& s
   const unsigned far = static_cast<unsigned>(shift.first) + static_cast<unsigned>(tile.fixed) * shift.step;
   const int before = static_cast<int>(far & (Width - 1)), end = static_cast<int>(args.rnumel);
   tile.staging.end = static_cast<unsigned>(end);
+  tile.staging.last_row = args.numel - 1;
   tile.staging.others_aligned = before == 0 && shift.others_aligned;
 #pragma unroll
   for (int u = 0; u < Items; ++u) {
