@@ -58,13 +58,13 @@ namespace ops = sinter::ops;
 
 TEST_CASE("elementary functions are within their bounds over all floats") {
   SINTER_CHECK(exp, 1.0);
-  SINTER_CHECK(exp2, 1.3);
+  SINTER_CHECK(exp2, 1.5);
   SINTER_CHECK(expm1, 1.6);
   SINTER_CHECK(log, 0.9);
   SINTER_CHECK(log2, 2.3);
   SINTER_CHECK(log10, 2.3);
   SINTER_CHECK(log1p, 1.6);
-  SINTER_CHECK(tanh, 1.4);
+  SINTER_CHECK(tanh, 2.3);
   SINTER_CHECK(erf, 1.5);
   SINTER_CHECK(sqrt, 0.5);
   SINTER_CHECK(sin, 1.0);

@@ -18,23 +18,26 @@ constexpr float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u)
 constexpr float magnitude(float x) { return from_bits(bits(x) & 0x7fffffffu); }
 /// |x| with the sign of y.
 constexpr float with_sign(float x, float y) { return from_bits((bits(x) & 0x7fffffffu) | (bits(y) & 0x80000000u)); }
-/// c[0] + c[1] x + ...
+/// x between the limits; NaN stays. Both comparisons are with x itself: neither waits for the other.
+constexpr float clamp(float x, float low, float high) {
+  return select(x > high, high, select(x < low, low, x));
+}
+
+/// c[0] + c[1] x + ... by fours: what waits for each other is a third of Horner's chain, and that is what costs.
+constexpr float polynomial(float, float a) { return a; }
+constexpr float polynomial(float x, float a, float b) { return a + x * b; }
+constexpr float polynomial(float x, float a, float b, float c) { return (a + x * b) + x * x * c; }
 template <class... C>
-constexpr float polynomial(float x, float first, C... rest) {
-  if constexpr (sizeof...(C) == 0) return first;
-  else return first + x * polynomial(x, rest...);
+constexpr float polynomial(float x, float a, float b, float c, float d, C... rest) {
+  const float z = x * x, low = (a + x * b) + z * (c + x * d);
+  if constexpr (sizeof...(C) == 0) return low;
+  else return low + z * z * polynomial(x, rest...);
 }
 
 inline constexpr float infinity = limits<float>::infinity();
 inline constexpr float nan = limits<float>::quiet_nan();
 
 // ---- rounding ------------------------------------------------------------------------------------------------------
-
-/// The nearest integer of |x| < 2^22, half to even. (The sum's last bit is worth one.)
-constexpr std::int32_t nearest(float x) {
-  constexpr float shift = 0x1.8p23f;
-  return static_cast<std::int32_t>(bits(x + shift) - bits(shift));
-}
 
 /// A float of 2^23 or more is an integer already; NaN is compared as not smaller.
 constexpr float trunc(float x) {
@@ -59,51 +62,48 @@ constexpr float rint(float x) {
 
 // ---- exponentials --------------------------------------------------------------------------------------------------
 
-/// p * 2^n for -252 <= n <= 254 in two steps, so that results may be subnormal or infinite.
-constexpr float scale(float p, std::int32_t n) {
-  const std::int32_t half = n >> 1;
-  return p * from_bits(static_cast<std::uint32_t>(half + 127) << 23) *
-         from_bits(static_cast<std::uint32_t>(n - half + 127) << 23);
-}
-
-/// x = n ln 2 + r with |r| <= ln(2)/2, and e^r - 1.
+/// x = n ln 2 + r with |r| <= ln(2)/2: e^r - 1, and a number whose low bits are n + Bias.
 struct exp_parts {
-  std::int32_t n;
   float expm1;
+  std::uint32_t power;
 };
+template <int Bias>
 constexpr exp_parts split_exp(float x) {
-  const std::int32_t n = nearest(x * 0x1.715476p+0f);
-  const auto k = static_cast<float>(n);
+  constexpr float shift = 0x1.8p23f + Bias;  // the sum's last bit is worth one
+  const float shifted = x * 0x1.715476p+0f + shift, k = shifted - shift;
   const float r = (x - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f;  // the first product is exact
-  return {n,
-          r + r * r * polynomial(r, 0x1.fffffcp-2f, 0x1.55548ap-3f, 0x1.555916p-5f, 0x1.123fc6p-7f, 0x1.6a1a72p-10f)};
+  return {r + r * r * polynomial(r, 0x1.fffffcp-2f, 0x1.55548ap-3f, 0x1.555916p-5f, 0x1.123fc6p-7f, 0x1.6a1a72p-10f),
+          bits(shifted)};
 }
+/// The float whose exponent are the low bits of `power`.
+constexpr float two_to(std::uint32_t power) { return from_bits(power << 23); }
 
 /// 1.0 ulp.
-constexpr float exp(float x) {
-  x = select(x < -104.0f, -104.0f, x);  // NaN stays
-  x = select(x > 89.0f, 89.0f, x);
-  const exp_parts e = split_exp(x);
-  return scale(1.0f + e.expm1, e.n);
+constexpr float exp(float input) {
+  const float x = clamp(input, -104.0f, 89.0f);
+  const exp_parts e = split_exp<126>(x);
+  // 2^(n-1), and 2^(n+63) where n is small: so that it is a normal float, and only the last product is not.
+  const std::uint32_t small = 0u - static_cast<std::uint32_t>(input < -86.0f);
+  const float s = two_to(e.power + (small & 64u));
+  return (s + s * e.expm1) * from_bits(bits(2.0f) - (small & (64u << 23)));
 }
 
-/// 1.3 ulp.
-constexpr float exp2(float x) {
-  x = select(x < -151.0f, -151.0f, x);
-  x = select(x > 129.0f, 129.0f, x);
-  const std::int32_t n = nearest(x);
-  const float r = x - static_cast<float>(n);
+/// 1.5 ulp.
+constexpr float exp2(float input) {
+  const float x = clamp(input, -151.0f, 128.0f);
+  constexpr float shift = 0x1.8p23f + 126;
+  const float shifted = x + shift, r = x - (shifted - shift);
   const float p =
       polynomial(r, 0x1.62e43p-1f, 0x1.ebfbep-3f, 0x1.c6aedp-5f, 0x1.3b29aap-7f, 0x1.5f47bp-10f, 0x1.448fcp-13f);
-  return scale(1.0f + r * p, n);
+  const std::uint32_t small = 0u - static_cast<std::uint32_t>(input < -124.0f);
+  const float s = two_to(bits(shifted) + (small & 64u));
+  return (s + s * (r * p)) * from_bits(bits(2.0f) - (small & (64u << 23)));
 }
 
 /// 1.6 ulp.
 constexpr float expm1(float input) {
-  float x = select(input < -20.0f, -20.0f, input);
-  x = select(x > 89.0f, 89.0f, x);
-  const exp_parts e = split_exp(x);
-  const float half = from_bits(static_cast<std::uint32_t>(e.n + 126) << 23);  // 2^(n-1): n may be 128
+  const exp_parts e = split_exp<126>(clamp(input, -20.0f, 89.0f));
+  const float half = two_to(e.power);  // 2^(n-1): n may be 128
   return with_sign(2.0f * (half * e.expm1 + (half - 0.5f)), input);
 }
 
@@ -166,13 +166,12 @@ constexpr float log1p(float x) {
 
 // ---- tanh, erf -----------------------------------------------------------------------------------------------------
 
-/// 1.4 ulp.
+/// 2.3 ulp. e / (e + 2), where e = exp(2 |x|) - 1 without cancellation.
 constexpr float tanh(float x) {
-  const float a = magnitude(x), z = x * x;
-  const float small =
-      x + x * z * polynomial(z, -0x1.555534p-2f, 0x1.110768p-3f, -0x1.b84448p-5f, 0x1.5256d6p-6f, -0x1.76ac12p-8f);
-  const float large = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
-  return with_sign(select(a < 0.625f, small, large), x);
+  const float a = magnitude(x);
+  const exp_parts parts = split_exp<127>(2.0f * select(a > 9.02f, 9.02f, a));
+  const float s = two_to(parts.power), e = s * parts.expm1 + (s - 1.0f);
+  return with_sign(e / (e + 2.0f), x);
 }
 
 /// 1.5 ulp.
@@ -184,9 +183,9 @@ constexpr float erf(float x) {
   const float a = magnitude(x), b = select(a > 4.0f, 4.0f, a);
   const float g = polynomial(b, 0x1.661d7cp-12f, 0x1.2088eap+0f, 0x1.46baecp-1f, 0x1.a6534p-4f, -0x1.65cb72p-6f,
                              0x1.825aeep-9f, -0x1.86dd72p-13f);
-  const exp_parts e = split_exp(-g);
-  const float large = 1.0f - (1.0f + e.expm1) * from_bits(static_cast<std::uint32_t>(e.n + 127) << 23);
-  return select(a < 1.0f, small, with_sign(large, x));
+  const exp_parts e = split_exp<127>(-g);
+  const float s = two_to(e.power);
+  return select(a < 1.0f, small, with_sign(1.0f - (s + s * e.expm1), x));
 }
 
 // ---- sine, cosine, tangent -----------------------------------------------------------------------------------------
