@@ -186,7 +186,7 @@ SINTER_HOST_DEVICE constexpr T maximum(T x, T y) {
     }
   }
 #endif
-  if constexpr (is_float<T>) return select(x != x, x, select(x > y, x, y));
+  if constexpr (is_float<T>) return select(x != x, x, x > y ? x : y);
   else return x > y ? x : y;
 }
 
@@ -201,20 +201,20 @@ SINTER_HOST_DEVICE constexpr T minimum(T x, T y) {
     }
   }
 #endif
-  if constexpr (is_float<T>) return select(x != x, x, select(x < y, x, y));
+  if constexpr (is_float<T>) return select(x != x, x, x < y ? x : y);
   else return x < y ? x : y;
 }
 
 /// NaN loses.
 template <class T>
 SINTER_HOST_DEVICE constexpr T fmax(T x, T y) {
-  if constexpr (is_float<T>) return select(y != y, x, select(x > y, x, y));
+  if constexpr (is_float<T>) return select(y != y, x, x > y ? x : y);
   else return x > y ? x : y;
 }
 
 template <class T>
 SINTER_HOST_DEVICE constexpr T fmin(T x, T y) {
-  if constexpr (is_float<T>) return select(y != y, x, select(x < y, x, y));
+  if constexpr (is_float<T>) return select(y != y, x, x < y ? x : y);
   else return x < y ? x : y;
 }
 

@@ -19,9 +19,7 @@ constexpr float magnitude(float x) { return from_bits(bits(x) & 0x7fffffffu); }
 /// |x| with the sign of y.
 constexpr float with_sign(float x, float y) { return from_bits((bits(x) & 0x7fffffffu) | (bits(y) & 0x80000000u)); }
 /// x between the limits; NaN stays. Both comparisons are with x itself: neither waits for the other.
-constexpr float clamp(float x, float low, float high) {
-  return select(x > high, high, select(x < low, low, x));
-}
+constexpr float clamp(float x, float low, float high) { return select(x > high, high, select(x < low, low, x)); }
 
 /// c[0] + c[1] x + ... by fours: what waits for each other is a third of Horner's chain, and that is what costs.
 constexpr float polynomial(float, float a) { return a; }

@@ -77,7 +77,7 @@ struct amax {
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
-    s.value = math::maximum(s.value, value);
+    s.value = math::maximum(value, s.value);  // in this order the next step waits for one comparison only
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
@@ -100,7 +100,7 @@ struct amin {
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
-    s.value = math::minimum(s.value, value);
+    s.value = math::minimum(value, s.value);
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {

@@ -1,36 +1,15 @@
-// Which loads of a pointwise body walk across memory although the result is written along it: of a transpose beside
-// what is not. Seen as a matrix of `columns` elements a row, x goes along a row, and such a load moves by one from row
-// to row. The kernel that reads them in tiles is pointwise_transposed.cuh. No CUDA header is needed here.
+// Which accesses of a pointwise body that cross its rows (kernels/crossing.hpp) go through tiles in shared memory, and
+// where those lie. The kernel that reads them is pointwise_transposed.cuh. No CUDA header is needed here.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "sinter/kernels/crossing.hpp"
 #include "sinter/kernels/cuda/access.hpp"
 
 namespace sinter::cuda::detail {
 
-/// The row length (a body's number) in which an index expression walks across memory, and its distance from column to
-/// column; 0: it does not.
-struct crossing {
-  long columns = 0, step = 0;
-};
-template <class At>
-inline constexpr crossing crossing_of{};
-template <long Offset, class... Terms>
-inline constexpr crossing crossing_of<at<Offset, Terms...>> = [] {
-  crossing c{};
-  [[maybe_unused]] const auto column_digit = [&]<class Term>(Term) {
-    using t = term_facts<Term>;
-    if (t::variable == loop_var::x && t::div == 1 && t::mod != 0 && t::coef != 1) c = {t::mod, t::coef};
-  };
-  bool walks = false;
-  [[maybe_unused]] const auto row_digit = [&]<class Term>(Term) {
-    using t = term_facts<Term>;
-    walks = walks || (t::variable == loop_var::x && t::div == c.columns && t::coef == 1);
-  };
-  (column_digit(Terms{}), ...);
-  (row_digit(Terms{}), ...);
-  return walks ? c : crossing{};
-}();
+using sinter::detail::crossing;
+using sinter::detail::crossing_of;
 
 /// A tile: its columns of one load after another, each padded by a word so that both directions spread over the banks.
 inline constexpr int tile_rows = 64, tile_columns = 64;

@@ -11,8 +11,10 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/reduction_states.hpp"
 #include "sinter/kernels/host/scan.hpp"
 #include "sinter/kernels/host/storage.hpp"
+#include "sinter/kernels/host/tile.hpp"
 
 namespace sinter::cpu::detail {
 
@@ -25,7 +27,9 @@ using evaluator = evaluator_of<std::make_integer_sequence<int, Body::size>, Body
 
 template <int... I, class... S, loop_var V, class Args, bool Aligned>
 class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
-    : slot<I, S, layout<body<S...>, V, Aligned>::facts.where[I], lanes_of<body<S...>>>... {
+    : public reduction_states<std::integer_sequence<int, I...>, body<S...>, V>,
+      slot<I, S, layout<body<S...>, V, Aligned>::facts.where[I], lanes_of<body<S...>>>...,
+      tile_slot<I, S, crosses<S, body<S...>, Aligned>>... {
  public:
   using body_type = body<S...>;
   using facts = body_facts<body_type>;
@@ -33,21 +37,38 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   using layout_type = layout<body_type, V, Aligned>;
   static constexpr loop_var lane_variable = V;
   static constexpr int lanes = lanes_of<body_type>;
-  /// States per reduction while a loop over r runs, and what is left of them after it.
-  static constexpr int states = V == loop_var::r ? fold_lanes : lanes;
-  static constexpr int results = V == loop_var::r ? 1 : lanes;
-  using running_folds = folds<indices, body_type, states>;
-  using finished_folds = folds<indices, body_type, results>;
+  using reductions = reduction_states<indices, body_type, V>;
+  using running_folds = typename reductions::running_folds;
+  using finished_folds = typename reductions::finished_folds;
+  using row_results = typename reductions::row_results;
   template <int N>
   using statement = decltype(pick<N>(static_cast<numbering<indices, S...>*>(nullptr)));
 
-  explicit evaluator_of(const Args& args) : args_(args) {}
+  explicit evaluator_of(const Args& args) : args_(args) { (prepare<I>(), ...); }
+  evaluator_of(const evaluator_of&) = delete;
+  ~evaluator_of() {
+    if (has_streamed_) finish_streams();
+  }
 
   /// The block at (x, r): `count` lanes of V from there.
   void seat(std::int64_t x, std::int64_t r, int count) {
     x_ = x;
     r_ = r;
     count_ = count;
+  }
+
+  /// Whole rows pass here, one after the other: what is costly is computed once, if a row is not too long.
+  void keep_rows() { keeps_ = args_.rnumel <= longest_kept_row; }
+
+  /// Row number `row` of a tile of so many `rows`, the first of which has been seated before it.
+  void seat_in_tile(std::int64_t x, int count, int row, int rows) {
+    seat(x, 0, count);
+    row_ = row;
+    rows_ = rows;
+  }
+  /// Whether the loads that cross rows move by one from row to row all the way to x + (rows - 1) * columns.
+  bool fits_tile(std::int64_t x, std::int64_t columns, int rows) const {
+    return (row_to_row<S>::holds(x, x + (rows - 1) * columns, rows - 1, args_.sizes) && ...);
   }
 
   /// Row statements of phase P, in order (P < 0: of every phase); without Stores their values only.
@@ -67,30 +88,17 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     (element_value_step<P, I>(), ...);
   }
 
-  /// Reductions of phase P: the identity, lanes put together, parts of a row put together, results as row values.
-  template <int P>
-  static void clear(running_folds& f) {
-    (clear_fold<P, I, S>(f), ...);
-  }
-  template <int P>
-  static void collect(running_folds& f, finished_folds& into, int used) {
-    (collect_fold<P, I, S>(f, into, used), ...);
-  }
-  template <int P>
-  static void combine(finished_folds& into, const finished_folds& more, int used) {
-    (combine_fold<P, I, S>(into, more, used), ...);
-  }
+  /// The results of phase P's reductions as row values, and those of a row's to and from memory; `rows` of them where
+  /// lanes run along x.
   template <int P>
   void finish(const finished_folds& f) {
     (finish_fold<P, I, S>(f), ...);
   }
-  /// The results of all reductions of a row, to and from memory; `rows` of them where lanes run along x.
-  using row_results = results_of<indices, body_type>;
   void export_results(row_results* to, int rows) const { (export_result<I, S>(to, rows), ...); }
   void import_results(const row_results* from) { (import_result<I, S>(from), ...); }
 
   /// What the scans have folded so far.
-  using scan_states = scans_of<indices, body_type, results>;
+  using scan_states = scans_of<indices, body_type, reductions::results>;
   scan_states& scans() { return scans_; }
 
   /// Where a matmul's sums for this block lie.
@@ -109,7 +117,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   template <int N>
   [[gnu::always_inline]] auto value(int lane) const {
     if constexpr (where<N> == residence::uniform) return at_slot<N>();
-    else if constexpr (where<N> == residence::lanes) return at_slot<N>()[lane];
+    else if constexpr (where<N> == residence::lanes || where<N> == residence::kept) return at_slot<N>()[lane];
     else if constexpr (where<N> == residence::memory) return widen(at_slot<N>()[lane]);
     else return result(statement<N>{}, lane);
   }
@@ -121,8 +129,6 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   using value_type = typename statement_facts<statement<N>>::value_type;
   template <int N>
   static constexpr statement_kind kind = facts::facts.info[N].kind;
-  template <int P, int N>
-  static constexpr bool reduces = kind<N> == statement_kind::reduce&& facts::phase(N) == P;
 
   template <int N>
   auto& at_slot() {
@@ -146,6 +152,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   void element_step(running_folds& f) {
     if constexpr (facts::needed(P, N)) {
       if constexpr (kind<N> == statement_kind::reduce) fold<N>(statement<N>{}, f);
+      else if (where<N> == residence::kept && facts::phase(N) < P && keeps_) point_to_row<N>();
       else evaluate<N>(statement<N>{});
     }
   }
@@ -171,27 +178,47 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   /// Fills statement N with value(lane), or with value(0) if it is the same for all lanes.
   template <int N, class Value>
   [[gnu::always_inline]] void fill(Value value) {
+    if constexpr (where<N> == residence::kept) point_to_row<N>();
     if constexpr (where<N> == residence::uniform) at_slot<N>() = value(0);
-    else if constexpr (where<N> == residence::lanes)
+    else if constexpr (where<N> == residence::lanes || where<N> == residence::kept)
       for_lanes(count_, [out = at_slot<N>(), value](int i) { out[i] = value(i); });
+  }
+  /// Where the kept values of this block lie, or are computed again and again.
+  template <int N>
+  void point_to_row() {
+    if constexpr (where<N> == residence::kept)
+      at_slot<N>() = row_memory<value_type<N>, N>(keeps_ ? args_.rnumel : lanes) + (keeps_ ? r_ : 0);
   }
   template <class At, class F>
   [[gnu::always_inline]] void runs(F f) const {
     for_runs<At, V, lanes, Aligned>(x_, r_, count_, args_.sizes, f);
   }
+  /// f(lane, offset), in order.
+  template <class At, class F>
+  void one_by_one(F f) const {
+    runs<At>([f](int first, int count, std::int64_t offset, auto step) {
+      for (int i = 0; i < count; ++i) f(first + i, offset + i * std::int64_t(step));
+      keep_stores();
+    });
+  }
   template <class At>
   std::int64_t offset() const {
     return at_facts<At>::template offset<std::int64_t>(x_, r_, args_.sizes);
   }
+  template <int Mask>
+  static constexpr bool differs = [] {  // from lane to lane
+    if constexpr (Mask < 0) return false;
+    else return where<Mask> != residence::uniform;
+  }();
   /// All lanes, none, or some where Mask is true.
   enum class coverage { none, some, all };
   template <int Mask>
   coverage covered() const {
     if constexpr (Mask < 0) {
       return coverage::all;
-    } else if constexpr (where<Mask> != residence::uniform) {
-      const int lit = count_true(at_slot<Mask>(), count_);
-      return lit == 0 ? coverage::none : lit == count_ ? coverage::all : coverage::some;
+    } else if constexpr (differs<Mask>) {
+      if (end_of_run(at_slot<Mask>(), 0, count_) < count_) return coverage::some;
+      return at_slot<Mask>()[0] ? coverage::all : coverage::none;
     } else {
       return at_slot<Mask>() ? coverage::all : coverage::none;
     }
@@ -203,6 +230,8 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     if constexpr (where<N> == residence::memory) {
       at_slot<N>() = p + offset<At>();
     } else {
+      if constexpr (crosses<statement<N>, body_type, Aligned>)
+        if (rows_ > 0) return read_from_tile<N, At>(p);
       const coverage lit = covered<Mask>();
       if (lit == coverage::none) fill<N>([](int) { return compute_t<T>(); });
       else if constexpr (where<N> == residence::uniform) at_slot<N>() = widen(p[offset<At>()]);
@@ -210,13 +239,25 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
         runs<At>([out = at_slot<N>(), p](int first, int count, std::int64_t offset, auto step) {
           read_run(out + first, p + offset, count, step);
         });
-      else if constexpr (Mask >= 0)
-        runs<At>([this, out = at_slot<N>(), p](int first, int count, std::int64_t offset, auto step) {
-          for (int i = 0; i < count; ++i)
-            out[first + i] = value<Mask>(first + i) ? widen(p[offset + i * std::int64_t(step)]) : compute_t<T>();
-          keep_stores();
-        });
+      else if constexpr (differs<Mask>)
+        runs<At>(
+            [lanes = at_slot<Mask>(), out = at_slot<N>(), p](int first, int count, std::int64_t offset, auto step) {
+              for_equal(lanes + first, count, [=](int i, int n, bool lit) {
+                if (lit) read_run(out + first + i, p + offset + i * std::int64_t(step), n, step);
+                else for_lanes(n, [to = out + first + i](int j) { to[j] = compute_t<T>(); });
+              });
+            });
     }
+  }
+
+  template <int N, class At, class T>
+  void read_from_tile(const T* p) {
+    auto& tile = static_cast<tile_slot<N, statement<N>, true>&>(*this).tile;
+    if (row_ == 0)
+      runs<At>([&tile, p, this](int first, int count, std::int64_t offset, auto step) {
+        read_columns(tile, first, count, rows_, p + offset, step);
+      });
+    read_run(at_slot<N>(), tile[row_], count_, fixed_step<1>{});
   }
 
   template <int N, int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
@@ -234,11 +275,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       return widen(p[offset + coef * index]);
     };
     if constexpr (where<N> == residence::uniform) at_slot<N>() = gather(0, offset<At>());
-    else
-      runs<At>([gather, out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
-        for (int i = 0; i < count; ++i) out[first + i] = gather(first + i, offset + i * std::int64_t(step));
-        keep_stores();
-      });
+    else one_by_one<At>([gather, out = at_slot<N>()](int i, std::int64_t offset) { out[i] = gather(i, offset); });
   }
 
   template <int N, int Slot, class T>
@@ -259,19 +296,19 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
   template <int N, class At>
   void evaluate(index_value<At>) {
-    each_offset<N, At>([](std::int64_t offset) { return offset; });
+    if constexpr (where<N> == residence::uniform) at_slot<N>() = offset<At>();
+    else
+      runs<At>([out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
+        for_lanes(count, [=](int i) { out[first + i] = offset + i * std::int64_t(step); });
+      });
   }
   template <int N, class At, long Low, long High>
   void evaluate(inside<At, Low, High>) {
     const std::int64_t low = resolve(Low, args_.sizes), high = resolve(High, args_.sizes);
-    each_offset<N, At>([=](std::int64_t offset) { return sinter::math::both(low <= offset, offset < high); });
-  }
-  template <int N, class At, class F>
-  void each_offset(F f) {
-    if constexpr (where<N> == residence::uniform) at_slot<N>() = f(offset<At>());
+    if constexpr (where<N> == residence::uniform) at_slot<N>() = low <= offset<At>() && offset<At>() < high;
     else
-      runs<At>([f, out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
-        for_lanes(count, [=](int i) { out[first + i] = f(offset + i * std::int64_t(step)); });
+      runs<At>([=, out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
+        fill_inside(out + first, count, offset, step, low, high);
       });
   }
   template <int N, int Which, class T>
@@ -287,14 +324,21 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   template <int N, class Op, class T, class Result, int A, int B, int C>
   void evaluate(compute<Op, T, Result, A, B, C> s) {
-    fill<N>([this, s](int i) { return result(s, i); });
+    constexpr bool is_root = Op::id == op::sqrt || Op::id == op::rsqrt;
+    if constexpr (is_root && where<N> == residence::lanes) {
+      if constexpr (where<A> == residence::lanes) {
+        take_roots(at_slot<N>(), at_slot<A>(), count_);
+      } else {
+        fill<N>([this](int i) { return value<A>(i); });
+        take_roots(at_slot<N>(), at_slot<N>(), count_);
+      }
+      if constexpr (Op::id == op::rsqrt) fill<N>([p = at_slot<N>()](int i) { return value_type<N>(1) / p[i]; });
+    } else {
+      fill<N>([this, s](int i) { return result(s, i); });
+    }
   }
-  template <int N, class From, class To, int A>
-  void evaluate(cast_to<From, To, A> s) {
-    fill<N>([this, s](int i) { return result(s, i); });
-  }
-  template <int N, class From, class To, int A>
-  void evaluate(widen_to<From, To, A> s) {
+  template <int N, class Conversion>
+  void evaluate(Conversion s) {
     fill<N>([this, s](int i) { return result(s, i); });
   }
 
@@ -321,6 +365,17 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   // ---- sinks ----
 
+  template <int N>
+  void prepare() {
+    if constexpr (streaming<statement<N>>::is_possible) at_slot<N>() = streaming<statement<N>>::of(body_type{}, args_);
+  }
+  template <int A, class T>
+  [[gnu::noinline]] void stream_lanes(T* to, int first, int count) {
+    alignas(64) T stage[lanes];
+    write_run(stage, count, fixed_step<1>{}, [this, first](int i) { return value<A>(first + i); });
+    stream_run(to, stage, count);
+    has_streamed_ = true;
+  }
   template <int N, int Slot, class T, int A, class At, int Mask>
   void evaluate(store<Slot, T, A, At, Mask>) {
     T* const p = static_cast<T*>(args_.pointers[Slot]);
@@ -331,13 +386,16 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     } else {
       if (lit == coverage::all)
         runs<At>([this, p](int first, int count, std::int64_t offset, auto step) {
-          write_run(p + offset, count, step, [this, first](int i) { return value<A>(first + i); });
+          if (at_slot<N>() && step == 1) stream_lanes<A>(p + offset, first, count);
+          else write_run(p + offset, count, step, [this, first](int i) { return value<A>(first + i); });
         });
-      else if constexpr (Mask >= 0)
+      else if constexpr (differs<Mask>)
         runs<At>([this, p](int first, int count, std::int64_t offset, auto step) {
-          for (int i = 0; i < count; ++i)
-            if (value<Mask>(first + i)) p[offset + i * std::int64_t(step)] = narrow<T>(value<A>(first + i));
-          keep_stores();
+          for_equal(at_slot<Mask>() + first, count, [=, this](int i, int n, bool lit) {
+            if (lit)
+              write_run(p + offset + i * std::int64_t(step), n, step,
+                        [this, from = first + i](int j) { return value<A>(from + j); });
+          });
         });
     }
   }
@@ -354,70 +412,26 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       if (index >= 0 && index < bound) p[offset + coef * index] = narrow<T>(value<A>(lane));
     };
     if constexpr (!layout_type::facts.varies[N]) scatter(0, offset<At>());
-    else
-      runs<At>([scatter](int first, int count, std::int64_t offset, auto step) {
-        for (int i = 0; i < count; ++i) scatter(first + i, offset + i * std::int64_t(step));
-        keep_stores();
-      });
+    else one_by_one<At>(scatter);
   }
 
   template <int N, class Op, class T, class Result, int A>
   void fold(reduce<Op, T, Result, A>, running_folds& f) {
-    auto* const states = states_of<N>(f);
+    auto* const states = reductions::template states_of<N, statement<N>>(f);
     if constexpr (V == loop_var::x) {
       for_lanes(count_, [this, states](int i) { Op::template step<compute_t<T>>(states[i], value<A>(i), r_); });
     } else {
-      // Lane j folds the elements whose r is j modulo `states`, whatever the block.
-      const auto step = [this, states](int lane, int i) {
-        Op::template step<compute_t<T>>(states[lane], value<A>(i), r_ + i);
-      };
-      int first = 0;
-      for (; first + evaluator_of::states <= count_; first += evaluator_of::states)
-        for_lanes(evaluator_of::states, [=](int lane) { step(lane, first + lane); });
-      for (int lane = 0; first + lane < count_; ++lane) step(lane, first + lane);
-      keep_stores();
+      fold_row<Op, compute_t<T>>(states, count_, r_, [this](int i) { return value<A>(i); });
     }
   }
 
-  template <int N, int Lanes>
-  static auto* states_of(folds<indices, body_type, Lanes>& f) {
-    return static_cast<fold_slot<N, statement<N>, Lanes>&>(f).states;
-  }
-  template <int N, int Lanes>
-  static const auto* states_of(const folds<indices, body_type, Lanes>& f) {
-    return static_cast<const fold_slot<N, statement<N>, Lanes>&>(f).states;
-  }
-  template <int P, int N, class Statement>
-  static void clear_fold(running_folds& f) {
-    if constexpr (reduces<P, N>) {
-      using fold = typename fold_slot<N, Statement, states>::fold;
-      for_lanes(states, [s = states_of<N>(f)](int i) { s[i] = fold::init(); });
-    }
-  }
-  template <int P, int N, class Statement>
-  static void collect_fold(running_folds& f, finished_folds& into, int used) {
-    if constexpr (reduces<P, N>) {
-      using fold = typename fold_slot<N, Statement, states>::fold;
-      auto* const s = states_of<N>(f);
-      if constexpr (V == loop_var::r)
-        for (int half = states / 2; half > 0; half /= 2)
-          if (used > half) for_lanes(half, [s, half](int i) { s[i] = fold::combine(s[i], s[i + half]); });
-      for_lanes(V == loop_var::r ? 1 : used, [s, to = states_of<N>(into)](int i) { to[i] = s[i]; });
-    }
-  }
-  template <int P, int N, class Statement>
-  static void combine_fold(finished_folds& into, const finished_folds& more, int used) {
-    if constexpr (reduces<P, N>) {
-      using fold = typename fold_slot<N, Statement, results>::fold;
-      for_lanes(V == loop_var::r ? 1 : used,
-                [to = states_of<N>(into), from = states_of<N>(more)](int i) { to[i] = fold::combine(to[i], from[i]); });
-    }
-  }
   template <int P, int N, class Statement>
   void finish_fold(const finished_folds& f) {
-    if constexpr (reduces<P, N>) {
-      using fold = typename fold_slot<N, Statement, results>::fold;
-      fill<N>([s = states_of<N>(f)](int i) { return static_cast<value_type<N>>(fold::finish(s[i])); });
+    if constexpr (reductions::template reduces<P, N>) {
+      using fold = typename fold_slot<N, Statement, reductions::results>::fold;
+      fill<N>([s = reductions::template states_of<N, Statement>(f)](int i) {
+        return static_cast<value_type<N>>(fold::finish(s[i]));
+      });
     }
   }
 
@@ -435,7 +449,8 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   const Args& args_;
   const void* accumulators_[2] = {};
   std::int64_t x_ = 0, r_ = 0;
-  int count_ = 0;
+  int count_ = 0, row_ = 0, rows_ = 0;
+  bool keeps_ = false, has_streamed_ = false;
   scan_states scans_;
 };
 

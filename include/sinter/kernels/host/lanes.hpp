@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "sinter/kernels/host/layout.hpp"
@@ -19,6 +20,16 @@ namespace sinter::cpu::detail {
 #endif
 }
 
+/// f(0), ..., f(Count - 1) as vector code; no lane may use what another one writes. Whoever has called it last in a
+/// function calls keep_stores.
+template <int Count, class F>
+[[gnu::always_inline]] inline void for_vector(F f) {
+#ifndef __clang__
+#pragma GCC ivdep
+#endif
+  for (int j = 0; j < Count; ++j) f(j);
+}
+
 /// f(i) for every lane; no lane may use what another one writes. g++ at -O2 vectorises only loops of a constant trip
 /// count, and wants to be told that lanes are independent; clang unrolls such loops instead, but checks by itself.
 template <class F>
@@ -29,10 +40,7 @@ template <class F>
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
   constexpr int stride = 32;
   const int rest = count % stride, whole = count - rest;
-  for (int i = 0; i < whole; i += stride) {
-#pragma GCC ivdep
-    for (int j = 0; j < stride; ++j) f(i + j);
-  }
+  for (int i = 0; i < whole; i += stride) for_vector<stride>([=](int j) { f(i + j); });
   for (int j = 0; j < rest; ++j) f(whole + j);
 #pragma GCC diagnostic pop
 #else
@@ -130,11 +138,41 @@ template <class T, class Step, class Value>
   else for_lanes(count, [=](int i) { p[i * static_cast<std::int64_t>(step)] = narrow<T>(value(i)); });
 }
 
-/// How many of the lanes are true.
-inline int count_true(const bool* lanes, int count) {
-  int total = 0;  // not by for_lanes: its lanes must not depend on each other
-  for (int i = 0; i < count; ++i) total += lanes[i];
-  return total;
+/// out[i] = low <= offset + i * step < high, which is so for neighbours.
+template <class Step>
+void fill_inside(bool* out, int count, std::int64_t offset, Step step, std::int64_t low, std::int64_t high) {
+  if (step < 0)
+    return for_lanes(count, [=](int i) {
+      const std::int64_t at = offset + i * static_cast<std::int64_t>(step);
+      out[i] = math::both(low <= at, at < high);
+    });
+  // The first lane that reaches the bound; where lanes do not move, all do or none.
+  const auto reach = [=](std::int64_t bound) {
+    const std::int64_t way = bound - offset, stride = step == 0 ? 1 : static_cast<std::int64_t>(step);
+    const std::int64_t lanes = way <= 0 ? 0 : step == 0 ? count : stride == 1 ? way : (way - 1) / stride + 1;
+    return static_cast<int>(lanes < count ? lanes : count);
+  };
+  for_lanes(count, [out, begin = reach(low), end = reach(high)](int i) { out[i] = math::both(begin <= i, i < end); });
+}
+
+/// The first lane from `first` on that is unlike it.
+inline int end_of_run(const bool* lanes, int first, int count) {
+  int i = first;
+  for (const std::uint64_t like = lanes[first] ? 0x0101010101010101u : 0; i + 8 <= count; i += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, lanes + i, 8);
+    if (eight != like) break;
+  }
+  while (i < count && lanes[i] == lanes[first]) ++i;
+  return i;
+}
+/// f(first, count, value) for runs of equal lanes.
+template <class F>
+void for_equal(const bool* lanes, int count, F f) {
+  for (int first = 0, end = 0; first < count; first = end) {
+    end = end_of_run(lanes, first, count);
+    f(first, end - first, lanes[first]);
+  }
 }
 
 }  // namespace sinter::cpu::detail

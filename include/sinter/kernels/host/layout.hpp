@@ -24,13 +24,15 @@ enum class residence : unsigned char {
   uniform,  // one value for all lanes
   lanes,    // an array, one per lane
   memory,   // the tensor itself: contiguous, no conversion, read where it is used
+  kept,     // one per element of the row, computed in its own phase and read again in later ones
   inlined   // no place: computed where its one user computes
 };
 
 /// A block's arrays have to stay in the L1 cache (32 KiB and more on the hosts of today), so a long body gets fewer
-/// lanes; below 64 the cost of a loop's start shows.
+/// lanes; below 64 the cost of a loop's start shows, and in the folds of a row below 512.
 template <class Body>
-inline constexpr int lanes_of = Body::size <= 24   ? 256
+inline constexpr int lanes_of = Body::size <= 16   ? 512
+                                : Body::size <= 24 ? 256
                                 : Body::size <= 64 ? 128
                                                    : 64;
 
@@ -50,9 +52,9 @@ struct lane_step<at<Offset, Terms...>> {
   }
 };
 
-/// Ops whose code calls the C library or branches (math.hpp: most elementary functions of double, few of float): a loop
-/// around them is not vector code, so what they read and what they give goes through arrays, and the loops before and
-/// after them stay vectors.
+/// Ops whose code calls the C library or branches (math.hpp: most elementary functions of double, few of float), or
+/// that work on arrays: a loop around them is not vector code, so what they read and what they give goes through
+/// arrays, and the loops before and after them stay vectors.
 constexpr bool is_simple(op o, bool is_float) {
   switch (o) {
     case op::floor_divide:
@@ -67,6 +69,8 @@ constexpr bool is_simple(op o, bool is_float) {
     case op::sumexp:
     case op::lgamma:
     case op::erfc:
+    case op::sqrt:
+    case op::rsqrt:
       return false;
     default:
       if (o >= op::asin && o <= op::cosh) return false;
@@ -75,12 +79,24 @@ constexpr bool is_simple(op o, bool is_float) {
   }
 }
 
+/// The pointer that a statement reads through; -1: none.
+template <class Statement>
+inline constexpr int slot_read = -1;
+template <int Slot, class T, class At, int Mask>
+inline constexpr int slot_read<load<Slot, T, At, Mask>> = Slot;
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
+inline constexpr int slot_read<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> = Slot;
+
+/// Ops that cost more than to write a value down and read it again.
+constexpr bool is_costly(op o) { return (o >= op::exp && o <= op::lgamma) || (o >= op::elu && o <= op::mish); }
+
 /// What the layout must know of a statement beyond statement_info.
 struct residence_hints {
   bool in_memory = false;  // a contiguous load
   bool converts = false;   // a load whose storage type is not its compute type
   bool is_simple = true;
   bool is_own = false;  // in memory that no store reaches
+  bool is_costly = false;
 };
 template <class Statement, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of{};
@@ -92,7 +108,7 @@ inline constexpr residence_hints hints_of<accumulator<Which, T>, V, Lanes, Align
     std::is_floating_point_v<compute_t<T>>, false, true, true};  // integers accumulate in another type
 template <class Op, class T, class Result, int A, int B, int C, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<compute<Op, T, Result, A, B, C>, V, Lanes, Aligned>{
-    false, false, is_simple(Op::id, std::is_same_v<compute_t<T>, float>)};
+    false, false, is_simple(Op::id, std::is_same_v<compute_t<T>, float>), false, is_costly(Op::id)};
 template <class Op, class T, class Result, int A, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<reduce<Op, T, Result, A>, V, Lanes, Aligned>{
     false, false, is_simple(Op::id, std::is_same_v<compute_t<T>, float>)};
@@ -121,6 +137,7 @@ struct layout<body<S...>, V, Aligned> {
     const auto& body = body_facts<body_type>::facts;
     const residence_hints hints[] = {hints_of<S, V, lanes, Aligned>..., residence_hints{}};
     int uses[size + 1] = {}, user[size + 1] = {}, weight[size + 1] = {}, read_at[size + 1] = {};
+    bool costly[size + 1] = {};
     for (int s = 0; s < size; ++s) {
       const statement_info& info = body.info[s];
       t.varies[s] = V == loop_var::x ? info.reads_x || info.kind == statement_kind::reduce : info.reads_r;
@@ -135,6 +152,10 @@ struct layout<body<S...>, V, Aligned> {
       const auto kind = body.info[s].kind;
       if (kind == statement_kind::store || kind == statement_kind::yield) continue;
       t.where[s] = t.varies[s] ? residence::lanes : residence::uniform;
+      costly[s] = costly[s] || hints[s].is_costly;
+      if (V == loop_var::r && costly[s] && body.where[s] == scope::element)
+        for (int p = body.phase[s] + 1; p < body.num_phases; ++p)
+          if (body.needed[p][s] && uses[s] != 1) t.where[s] = residence::kept;
       if (kind != statement_kind::compute || !t.varies[s] || uses[s] != 1) continue;
       // Inlined: one user that reads it once, lane by lane, in the same loop.
       const int u = user[s];
@@ -149,6 +170,7 @@ struct layout<body<S...>, V, Aligned> {
           weight[u] + weight[s] <= max_inlined) {
         t.where[s] = residence::inlined;
         weight[u] += weight[s];
+        costly[u] = costly[u] || costly[s];
       }
     }
     // In memory: where nothing can have been stored over it by the time it is read.

@@ -27,6 +27,30 @@ void pointwise_between(const Args& args, std::int64_t first, std::int64_t last) 
   }
 }
 
+/// The same in tiles of a matrix of args.numel / columns rows, which some loads cross.
+template <class Body, class Args>
+void pointwise_tiles(const Args& args, std::int64_t columns, int threads) {
+  using evaluator = detail::evaluator<Body, loop_var::x, Args, false>;
+  static_assert(crossed_columns <= evaluator::lanes);
+  const std::int64_t rows = args.numel / columns, across = (columns - 1) / crossed_columns + 1;
+  const std::int64_t tiles = ((rows - 1) / crossed_rows + 1) * across;
+  parallel_for(
+      0, tiles, piece_elements / (crossed_rows * crossed_columns), threads, [&](std::int64_t first, std::int64_t last) {
+        evaluator e(args);
+        for (std::int64_t t = first; t < last; ++t) {
+          const std::int64_t row = t / across * crossed_rows, column = t % across * crossed_columns,
+                             x = row * columns + column;
+          const int height = static_cast<int>(rows - row < crossed_rows ? rows - row : crossed_rows);
+          const int count = static_cast<int>(columns - column < crossed_columns ? columns - column : crossed_columns);
+          const int together = e.fits_tile(x, columns, height) ? height : 0;
+          for (int k = 0; k < height; ++k) {
+            e.seat_in_tile(x + k * columns, count, k, together);
+            e.template rows<0>();
+          }
+        }
+      });
+}
+
 }  // namespace detail
 
 /// Evaluates Body for every x in [0, args.numel). `threads`: at most so many; 0 is one per core.
@@ -34,9 +58,12 @@ template <class Body, class Args>
 void pointwise(const Args& args, int threads = 0) {
   static_assert(body_facts<Body>::num_phases == 0,
                 "sinter::cpu::pointwise: the body has a loop over r; sinter::cpu::reduction runs such bodies");
-  parallel_for(0, args.numel, detail::piece_elements, threads, [&args](std::int64_t first, std::int64_t last) {
-    detail::pointwise_between<Body>(args, first, last);
-  });
+  if constexpr (constexpr long columns = detail::tiled_columns<Body>; columns != 0) {
+    const std::int64_t length = sinter::detail::resolve(columns, args.sizes);
+    if (length > 1 && args.numel > length) return detail::pointwise_tiles<Body>(args, length, threads);
+  }
+  parallel_for(0, args.numel, detail::piece_elements, threads,
+               [&args](std::int64_t first, std::int64_t last) { detail::pointwise_between<Body>(args, first, last); });
 }
 
 }  // namespace sinter::cpu

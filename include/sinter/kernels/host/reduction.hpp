@@ -76,9 +76,7 @@ template <int P, class Evaluator>
       e.seat(x, r, last - r < Evaluator::lanes ? static_cast<int>(last - r) : Evaluator::lanes);
       e.template elements<P>(running);
     }
-    const std::int64_t length = last - first;
-    Evaluator::template collect<P>(running, into,
-                                   length < Evaluator::states ? static_cast<int>(length) : Evaluator::states);
+    Evaluator::template collect<P>(running, into, last - first);
   } else {
     for (std::int64_t r = first; r < last; ++r) {
       e.seat(x, r, rows);
@@ -172,9 +170,8 @@ void for_rows(const Args& args, int threads, F f) {
   if (threads <= 0) threads = default_threads();
   const std::int64_t units = num_units<Evaluator>(args);
   if (units < threads) return for_units<Evaluator>(args, 0, units, threads, f);
-  parallel_for(0, units, units_per_piece<Evaluator>(args), threads, [&](std::int64_t first, std::int64_t last) {
-    for_units<Evaluator>(args, first, last, 1, f);
-  });
+  parallel_for(0, units, units_per_piece<Evaluator>(args), threads,
+               [&](std::int64_t first, std::int64_t last) { for_units<Evaluator>(args, first, last, 1, f); });
 }
 
 template <orientation O>
@@ -187,6 +184,7 @@ struct whole_rows {
   const Args& args;
   void operator()(evaluator& e, std::int64_t x, int rows, int share) const {
     constexpr int phases = body_facts<Body>::num_phases;
+    if (share == 1) e.keep_rows();
     run_phases<phases>(e, args, x, rows, share);
     e.seat(x, 0, O == orientation::row ? 1 : rows);
     e.template rows<phases>();

@@ -1,18 +1,17 @@
-// The memory of an evaluator: a slot per statement as its layout says, the states of running reductions, the results of
-// finished ones. What is computed into it is evaluate.hpp's matter.
-// SPDX-License-Identifier: BSL-1.0
+// The memory of an evaluator: a slot per statement as its layout says. What is computed into it is evaluate.hpp's
+// matter, the states of reductions are reduction_states.hpp's. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "sinter/base/dtype.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/host/instructions.hpp"
 #include "sinter/kernels/host/layout.hpp"
 
 namespace sinter::cpu::detail {
-
-/// Lanes that a row's fold runs in side by side (V == r): four vectors of eight floats, enough to hide an addition.
-inline constexpr int fold_lanes = 32;
 
 template <int I, class Statement, residence Where, int Lanes>
 struct slot {};
@@ -24,6 +23,10 @@ template <int I, class Statement, int Lanes>
 struct slot<I, Statement, residence::lanes, Lanes> {
   alignas(64) typename statement_facts<Statement>::value_type value[Lanes];
 };
+template <int I, class Statement, int Lanes>
+struct slot<I, Statement, residence::kept, Lanes> {
+  typename statement_facts<Statement>::value_type* value;
+};
 template <int I, int Slot, class T, class At, int Lanes>
 struct slot<I, load<Slot, T, At, -1>, residence::memory, Lanes> {
   const T* value;
@@ -33,39 +36,46 @@ struct slot<I, accumulator<Which, T>, residence::memory, Lanes> {
   const compute_t<T>* value;
 };
 
-/// The states of one reduction, one per lane that folds.
-template <int I, class Statement, int Lanes>
-struct fold_slot {};
-template <int I, class Op, class T, class Result, int A, int Lanes>
-struct fold_slot<I, reduce<Op, T, Result, A>, Lanes> {
-  alignas(64) typename Op::template state<compute_t<T>> states[Lanes];
-
-  /// Op's functions at T.
-  struct fold {
-    using state = typename Op::template state<compute_t<T>>;
-    static state init() { return Op::template init<compute_t<T>>(); }
-    static state combine(state a, state b) { return Op::template combine<compute_t<T>>(a, b); }
-    static auto finish(state s) { return Op::template finish<compute_t<T>>(s); }
-  };
+/// A store has no value, but a way to take: past the cache or not.
+template <int I, int Slot, class T, int A, class At, int Mask, int Lanes>
+struct slot<I, store<Slot, T, A, At, Mask>, residence::none, Lanes> {
+  bool value;
 };
 
-/// The result of one reduction of one row.
-template <int I, class Statement>
-struct result_slot {};
-template <int I, class Op, class T, class Result, int A>
-struct result_slot<I, reduce<Op, T, Result, A>> {
-  compute_t<Result> value;
+/// Whether a store goes past the cache: so much is written that little of it would still be there when it is read, and
+/// nothing of it is read by this body.
+template <class Statement>
+struct streaming {
+  static constexpr bool is_possible = false;
+};
+template <int Slot, class T, int A, class At, int Mask>
+struct streaming<store<Slot, T, A, At, Mask>> {
+  static constexpr bool is_possible = true;
+  static constexpr std::int64_t least_bytes = std::int64_t(32) << 20;
+
+  template <class... S, class Args>
+  static bool of(body<S...>, const Args& args) {
+    const auto reads = [&args](int slot) { return slot >= 0 && args.pointers[slot] == args.pointers[Slot]; };
+    const std::int64_t elements = at_facts<At>::uses(loop_var::r) ? args.numel * args.rnumel : args.numel;
+    return has_vector_instructions && elements * static_cast<std::int64_t>(sizeof(T)) >= least_bytes &&
+           !(reads(slot_read<S>) || ...);
+  }
 };
 
-template <class Indices, class Body>
-struct results_of;
-template <int... I, class... S>
-struct results_of<std::integer_sequence<int, I...>, body<S...>> : result_slot<I, S>... {};
+/// The longest row of which values are kept: beside the row itself, in half an L2 cache of 1 MiB.
+inline constexpr std::int64_t longest_kept_row = 1 << 16;
 
-template <class Indices, class Body, int Lanes>
-struct folds;
-template <int... I, class... S, int Lanes>
-struct folds<std::integer_sequence<int, I...>, body<S...>, Lanes> : fold_slot<I, S, Lanes>... {};
+/// Memory of the calling thread for `count` values at least; Number tells several of one kernel apart.
+template <class T, int Number>
+T* row_memory(std::int64_t count) {
+  thread_local std::unique_ptr<T[]> memory;
+  thread_local std::int64_t size = 0;
+  if (size < count) {
+    memory.reset(new T[static_cast<std::size_t>(count)]);
+    size = count;
+  }
+  return memory.get();
+}
 
 /// Statement number N of a list, found by one overload resolution.
 template <int I, class S>

@@ -1,0 +1,35 @@
+// Which accesses of a pointwise body walk across memory although x goes along it: of a transpose beside what is not.
+// Seen as a matrix of `columns` elements a row, x goes along a row, and such an access moves by one from row to row.
+// Kernels that take the matrix in tiles are host/pointwise.hpp and cuda/pointwise_transposed.cuh.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "sinter/kernels/body.hpp"
+
+namespace sinter::detail {
+
+/// The row length (a body's number) in which an index expression walks across memory, and its distance from column to
+/// column; 0: it does not.
+struct crossing {
+  long columns = 0, step = 0;
+};
+template <class At>
+inline constexpr crossing crossing_of{};
+template <long Offset, class... Terms>
+inline constexpr crossing crossing_of<at<Offset, Terms...>> = [] {
+  crossing c{};
+  [[maybe_unused]] const auto column_digit = [&]<class Term>(Term) {
+    using t = term_facts<Term>;
+    if (t::variable == loop_var::x && t::div == 1 && t::mod != 0 && t::coef != 1) c = {t::mod, t::coef};
+  };
+  bool walks = false;
+  [[maybe_unused]] const auto row_digit = [&]<class Term>(Term) {
+    using t = term_facts<Term>;
+    walks = walks || (t::variable == loop_var::x && t::div == c.columns && t::coef == 1);
+  };
+  (column_digit(Terms{}), ...);
+  (row_digit(Terms{}), ...);
+  return walks ? c : crossing{};
+}();
+
+}  // namespace sinter::detail

@@ -1,0 +1,94 @@
+// What processors do in one instruction and compilers do not make of a loop: square roots (std::sqrt has to set errno,
+// and base/host_math.hpp's straight-line root costs ten times as much), and stores that go past the cache (an ordinary
+// store first reads the line that it overwrites). Where there is no such instruction, plain code stands in.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "sinter/base/math.hpp"
+#include "sinter/kernels/host/lanes.hpp"
+
+namespace sinter::cpu::detail {
+
+// A vector of the processor's, and the spellings of its instructions.
+#if defined(__GNUC__) && defined(__x86_64__)
+inline constexpr bool has_vector_instructions = true;
+#if defined(__AVX512F__)
+inline constexpr int vector_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr int vector_bytes = 32;
+#else
+inline constexpr int vector_bytes = 16;
+#endif
+#if defined(__AVX__)
+#define SINTER_ROOT(type) asm("vsqrtp" type " %0, %0" : "+v"(v))
+#define SINTER_STREAM asm volatile("vmovntps %1, %0" : "=m"(*to) : "v"(v))
+#else
+#define SINTER_ROOT(type) asm("sqrtp" type " %0, %0" : "+x"(v))
+#define SINTER_STREAM asm volatile("movntps %1, %0" : "=m"(*to) : "x"(v))
+#endif
+// At any address of their element type.
+typedef float vector_of_float __attribute__((vector_size(vector_bytes), may_alias, aligned(sizeof(float))));
+typedef double vector_of_double __attribute__((vector_size(vector_bytes), may_alias, aligned(sizeof(double))));
+
+[[gnu::always_inline]] inline void root_of_vector(float* to, const float* from) {
+  vector_of_float v = *reinterpret_cast<const vector_of_float*>(from);
+  SINTER_ROOT("s");
+  *reinterpret_cast<vector_of_float*>(to) = v;
+}
+[[gnu::always_inline]] inline void root_of_vector(double* to, const double* from) {
+  vector_of_double v = *reinterpret_cast<const vector_of_double*>(from);
+  SINTER_ROOT("d");
+  *reinterpret_cast<vector_of_double*>(to) = v;
+}
+/// To an address that is a multiple of vector_bytes.
+[[gnu::always_inline]] inline void stream_vector(char* destination, const char* from) {
+  vector_of_float v;
+  std::memcpy(&v, from, sizeof(v));
+  auto* const to = reinterpret_cast<vector_of_float*>(destination);
+  SINTER_STREAM;
+}
+/// Before another thread may read what was streamed.
+inline void finish_streams() { asm volatile("sfence" ::: "memory"); }
+#undef SINTER_ROOT
+#undef SINTER_STREAM
+#else
+inline constexpr bool has_vector_instructions = false;
+inline constexpr int vector_bytes = 16;
+inline void root_of_vector(float*, const float*) {}
+inline void root_of_vector(double*, const double*) {}
+inline void stream_vector(char*, const char*) {}
+inline void finish_streams() {}
+#endif
+
+/// to[i] = sqrt(from[i]), T float or double; both may be the same.
+template <class T>
+void take_roots(T* to, const T* from, int count) {
+  int i = 0;
+  if constexpr (has_vector_instructions)
+    for (constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T)); i + lanes <= count; i += lanes)
+      root_of_vector(to + i, from + i);
+  for (; i < count; ++i) to[i] = math::sqrt(from[i]);
+  keep_stores();
+}
+
+/// Copies past the cache, whatever the addresses; the ends of the run that fill no line go through it.
+template <class T>
+void stream_run(T* destination, const T* source, int count) {
+  constexpr std::int64_t line = 64;
+  auto* to = reinterpret_cast<char*>(destination);
+  const auto* from = reinterpret_cast<const char*>(source);
+  std::int64_t bytes = std::int64_t(count) * static_cast<std::int64_t>(sizeof(T));
+  std::int64_t head = -static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to)) & (line - 1);
+  if (head > bytes) head = bytes;
+  std::memcpy(to, from, static_cast<std::size_t>(head));
+  std::int64_t i = head;
+  for (; i + line <= bytes; i += line)
+    for (int k = 0; k < line; k += vector_bytes) stream_vector(to + i + k, from + i + k);
+  std::memcpy(to + i, from + i, static_cast<std::size_t>(bytes - i));
+}
+
+}  // namespace sinter::cpu::detail

@@ -1,0 +1,116 @@
+// The ways that host kernels take through memory: results too large for the cache, at any alignment; rows crossed in
+// tiles; values of a row that are kept for later phases, and rows too long for it.
+// SPDX-License-Identifier: BSL-1.0
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <sinter/sinter.hpp>
+
+namespace si = sinter;
+
+namespace {
+
+template <class T>
+std::vector<T> values(std::int64_t count) {
+  std::vector<T> v(static_cast<std::size_t>(count));
+  std::uint32_t state = 1;
+  for (T& x : v) {
+    state = state * 1664525u + 1013904223u;
+    x = si::narrow<T>(static_cast<si::compute_t<T>>(static_cast<double>(state >> 8) / (1 << 23) - 1.0));
+  }
+  return v;
+}
+
+/// y = 2 x + 1 where y begins `shift` elements past an allocation: nothing beside it may change.
+template <class T>
+void check_large(std::int64_t count, int shift) {
+  constexpr auto f = si::fuse<si::tensor<T, si::dyn>>([](auto x) { return 2.0f * x + 1.0f; });
+  const auto x = values<T>(count);
+  std::vector<T> y(static_cast<std::size_t>(count + shift + 1), si::narrow<T>(-7.0f));
+  f(si::host, si::tensor<T, si::dyn>(const_cast<T*>(x.data()), count), si::tensor<T, si::dyn>(y.data() + shift, count));
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float exact = 2.0f * si::widen(x[static_cast<std::size_t>(i)]) + 1.0f;
+    wrong += y[static_cast<std::size_t>(i + shift)] != si::narrow<T>(exact);
+  }
+  CHECK(wrong == 0);
+  for (int i = 0; i < shift; ++i) CHECK(y[static_cast<std::size_t>(i)] == si::narrow<T>(-7.0f));
+  CHECK(y.back() == si::narrow<T>(-7.0f));
+}
+
+/// x[b, i, j] + y[b, j, i].
+void check_transposed(std::int64_t batch, std::int64_t rows, std::int64_t columns) {
+  using X = si::tensor<float, si::dim<"b">, si::dim<"r">, si::dim<"c">>;
+  using Y = si::tensor<float, si::dim<"b">, si::dim<"c">, si::dim<"r">>;
+  constexpr auto f = si::fuse<X, Y>([](auto x, auto y) { return x + si::transpose(y); });
+  auto x = values<float>(batch * rows * columns), y = values<float>(batch * rows * columns + 1);
+  y.erase(y.begin());
+  std::vector<float> z(x.size(), NAN);
+  f(si::host, X(x.data(), batch, rows, columns), Y(y.data(), batch, columns, rows),
+    X(z.data(), batch, rows, columns));
+  std::int64_t wrong = 0;
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const auto at = static_cast<std::size_t>((b * rows + i) * columns + j);
+        wrong += z[at] != x[at] + y[static_cast<std::size_t>((b * columns + j) * rows + i)];
+      }
+  INFO(batch << " x " << rows << " x " << columns);
+  CHECK(wrong == 0);
+}
+
+/// softmax, whose exponentials are kept.
+void check_softmax(std::int64_t rows, std::int64_t width) {
+  using X = si::tensor<float, si::dyn, si::dim<"width">>;
+  constexpr auto f = si::fuse<X>([](auto x) { return si::softmax(x, si::axis<-1>); });
+  auto x = values<float>(rows * width);
+  std::vector<float> y(x.size(), NAN);
+  f(si::host, X(x.data(), rows, width), X(y.data(), rows, width));
+  double worst = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    double total = 0;
+    for (std::int64_t j = 0; j < width; ++j)
+      total += std::exp(static_cast<double>(x[static_cast<std::size_t>(i * width + j)]));
+    for (std::int64_t j = 0; j < width; ++j) {
+      const auto at = static_cast<std::size_t>(i * width + j);
+      const double exact = std::exp(static_cast<double>(x[at])) / total;
+      worst = std::fmax(worst, y[at] == y[at] ? std::fabs(y[at] - exact) / exact : INFINITY);
+    }
+  }
+  INFO(rows << " x " << width);
+  CHECK(worst < 2e-6);
+}
+
+}  // namespace
+
+TEST_CASE("results too large for the cache arrive whole, wherever they lie") {
+  for (int shift : {0, 1, 3, 16}) check_large<float>((9 << 20) + 5, shift);
+  check_large<si::bf16>((17 << 20) + 1, 5);
+}
+
+TEST_CASE("large assignments read what they write") {
+  using V = si::tensor<float, si::dyn>;
+  constexpr auto f = si::fuse<V>([](auto x) { return si::assign(x, x * 3.0f); });
+  const auto before = values<float>((9 << 20) + 3);
+  auto x = before;
+  f(si::host, V(x.data(), static_cast<long>(x.size())));
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) wrong += x[i] != before[i] * 3.0f;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("rows are crossed in tiles of any shape") {
+  for (std::int64_t rows : {1, 2, 31, 32, 33, 100})
+    for (std::int64_t columns : {1, 5, 63, 64, 65, 200}) check_transposed(1, rows, columns);
+  // Batches end inside tiles.
+  for (std::int64_t rows : {1, 3, 32, 47}) check_transposed(5, rows, 70);
+  check_transposed(0, 4, 4);
+}
+
+TEST_CASE("exponentials are kept over rows of any length") {
+  for (std::int64_t width : {1, 7, 64, 511, 513, 4096, 65536, 65537}) check_softmax(3, width);
+  check_softmax(1, 200000);
+  check_softmax(9000, 1024);  // and go past the cache
+}
