@@ -60,6 +60,9 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   /// Whole rows pass here, one after the other: what is costly is computed once, if a row is not too long.
   void keep_rows() { keeps_ = args_.rnumel <= longest_kept_row; }
 
+  /// Asks for the beginning of row x: the processor itself looks ahead only inside a page.
+  void prefetch_row(std::int64_t x) const { (prefetch_load(S{}, x), ...); }
+
   /// Row number `row` of a tile of so many `rows`, the first of which has been seated before it.
   void seat_in_tile(std::int64_t x, int count, int row, int rows) {
     seat(x, 0, count);
@@ -174,6 +177,19 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
 
   // ---- sources ----
+
+  template <class Statement>
+  void prefetch_load(Statement, std::int64_t) const {}
+  template <int Slot, class T, class At>
+  void prefetch_load(load<Slot, T, At, -1>, std::int64_t x) const {
+    if constexpr (at_facts<At>::uses(loop_var::x) && lane_step<At>::of(V, lanes, Aligned) == 1) {
+      constexpr std::int64_t page = 4096, line = 64;
+      const char* const p = reinterpret_cast<const char*>(
+          static_cast<const T*>(args_.pointers[Slot]) + at_facts<At>::template offset<std::int64_t>(x, 0, args_.sizes));
+      const std::int64_t bytes = args_.rnumel * static_cast<std::int64_t>(sizeof(T));
+      for (std::int64_t i = 0; i < bytes && i < page; i += line) __builtin_prefetch(p + i);
+    }
+  }
 
   /// Fills statement N with value(lane), or with value(0) if it is the same for all lanes.
   template <int N, class Value>

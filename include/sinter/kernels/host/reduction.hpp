@@ -185,6 +185,7 @@ struct whole_rows {
   void operator()(evaluator& e, std::int64_t x, int rows, int share) const {
     constexpr int phases = body_facts<Body>::num_phases;
     if (share == 1) e.keep_rows();
+    if (O == orientation::row && x + 1 < args.numel) e.prefetch_row(x + 1);
     run_phases<phases>(e, args, x, rows, share);
     e.seat(x, 0, O == orientation::row ? 1 : rows);
     e.template rows<phases>();
