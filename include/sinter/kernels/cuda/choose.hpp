@@ -177,10 +177,11 @@ inline constexpr held_lanes lanes_of_shifted =
 /// Blocks that a multiprocessor, of 65536 registers and 2048 threads, shall run at once of threads that hold so much.
 constexpr int least_blocks(int block, int lanes, int kept, int late, bool shifted) {
   // Arithmetic of eight bytes takes pairs of registers, and calls functions; the ends of shifted rows take some.
-  const int others = kept > 4 ? 48 : shifted ? 32 : 24;
-  const int registers = static_cast<int>(sinter::detail::round_up(others + lanes * kept / 4 + lanes * late / 8, 8));
-  const int threads = registers < 32 ? 2048 : 65536 / registers, blocks = threads / block;
-  return block < 512 || blocks < 1 ? 1 : blocks;
+  const int others = kept > 4 ? 48 : shifted ? 32 : block < 512 ? 16 : 24;
+  const int held = lanes <= few_lanes && kept < 4 ? 4 : kept;  // few are not packed
+  const int wanted = static_cast<int>(sinter::detail::round_up(others + lanes * held / 4 + lanes * late / 8, 8));
+  const int least = shifted ? 48 : 32, threads = 65536 / (wanted < least ? least : wanted), blocks = threads / block;
+  return block < 256 || blocks < 1 ? 1 : blocks;
 }
 
 /// Threads of a block that walks a row. One phase: more blocks hide the latency better. Several: the rows that are

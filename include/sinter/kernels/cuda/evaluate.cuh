@@ -219,6 +219,11 @@ struct run_statement<inside<At, Low, High>> : run_by_lane<run_statement<inside<A
   template <int I, class Frame, class Args>
   static __device__ __forceinline__ bool value(const Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
                                                int lane) {
+    // Of neighbours that begin and end at a multiple of the width, as Low and High are, all are inside or none.
+    using shape = lane_shape<I, Frame>;
+    constexpr bool alike = shape::width > 1 && shape::touches.where.kind == access::contiguous && !is_dynamic(Low) &&
+                           !is_dynamic(High) && Low % shape::width == 0 && High % shape::width == 0;
+    if constexpr (alike) lane = lane / shape::width * shape::width;
     const std::int64_t index = run_statement<index_value<At>>::template value<I>(f, t, args, lane);
     return sinter::detail::resolve(Low, args.sizes) <= index && index < sinter::detail::resolve(High, args.sizes);
   }

@@ -74,7 +74,7 @@ void launch_column(body<S...>, const Args& args, std::int64_t splits, void* work
 }
 
 /// Threads of a block that holds a long row of run-time length: their places take registers too.
-inline constexpr int dynamic_block = 768;
+inline constexpr int dynamic_block = 640;
 
 /// Does a row of static length have to be shifted, and can it be?
 template <class Held, long Rnumel, bool CanSplit>
