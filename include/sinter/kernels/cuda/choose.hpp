@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "sinter/base/op.hpp"
 #include "sinter/kernels/cuda/access.hpp"
 #include "sinter/kernels/split.hpp"
 
@@ -18,6 +19,21 @@ template <class T>
 inline constexpr int value_words = sizeof(T) > 4 ? 2 : 1;
 template <>
 inline constexpr int value_words<void> = 0;
+
+/// Operations that take few registers and call no function.
+template <class Op>
+inline constexpr bool is_light = false;
+#define SINTER_LIGHT(name) \
+  template <>              \
+  inline constexpr bool is_light<ops::name> = true;
+SINTER_LIGHT(add) SINTER_LIGHT(sub) SINTER_LIGHT(mul) SINTER_LIGHT(div) SINTER_LIGHT(neg) SINTER_LIGHT(exp)
+SINTER_LIGHT(sqrt) SINTER_LIGHT(rsqrt) SINTER_LIGHT(square) SINTER_LIGHT(relu) SINTER_LIGHT(maximum)
+SINTER_LIGHT(minimum)
+#undef SINTER_LIGHT
+template <class S>
+inline constexpr bool is_light_statement = true;
+template <class Op, class T, class Result, int A, int B, int C>
+inline constexpr bool is_light_statement<compute<Op, T, Result, A, B, C>> = is_light<Op>;
 
 /// When a kernel that holds a row evaluates which statement.
 template <class Body>
@@ -96,6 +112,9 @@ struct phase_facts<body<S...>> {
     return most;
   }();
 
+  /// Is it known how many registers the arithmetic takes?
+  static constexpr bool is_light = (is_light_statement<S> && ...);
+
   /// Bytes per element that are read when the row is already held: of weights.
   static constexpr int late_bytes = [] {
     int bytes = 0;
@@ -164,7 +183,7 @@ struct held_lanes {
 constexpr held_lanes lanes_of_row(int kept, int late, int singles) {
   int most = late > 2 ? 32 : 64;
   const int room = kept > 4 ? 64 : 128;
-  while (most > 4 && (most * (kept < 2 ? 2 : kept) > room || most * singles > many_singles)) most /= 2;
+  while (most > 4 && (most * (kept < 2 ? 4 : kept) > room || most * singles > many_singles)) most /= 2;
   return {most < few_lanes ? most : few_lanes, most < 32 ? most : 32, most, kept};
 }
 template <class Body>

@@ -199,7 +199,7 @@ namespace sinter::cuda {
 /// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only. A block
 /// of more than one row has at most walk_block threads.
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
-__global__ void __launch_bounds__(MaxBlock, 1024 / MaxBlock)
+__global__ void __launch_bounds__(MaxBlock, MaxBlock <= 256 ? 2 : 1)
     mix_order_persistent(const Args args, void* const workspace, const mix_order_share share) {
   using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, int>;

@@ -46,6 +46,9 @@ constexpr row_shape walk_of(std::int64_t groups, int items) {
   return shape;
 }
 
+/// The most threads of a block that keeps its columns: each has 128 registers.
+inline constexpr int walk_limit = 512;
+
 /// The shape for rows of so many columns: as few threads to a row as their registers allow, so that many rows are on
 /// their way at once.
 constexpr row_shape choose_walk(std::int64_t columns, int width, int words) {
@@ -53,7 +56,7 @@ constexpr row_shape choose_walk(std::int64_t columns, int width, int words) {
   if (columns <= 0 || columns >= narrow_limit) return {};
   for (const int lanes : {few_columns(words), many_columns(words)}) {
     row_shape shape = walk_of(groups, lanes > width ? lanes / width : 1);
-    if (shape.threads > 1024) continue;
+    if (shape.threads > walk_limit) continue;
     shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
     return shape;
   }
@@ -118,8 +121,8 @@ void mix_order(const Args& args, void* workspace, cudaStream_t stream, const cha
         return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
             Row{}, Column{}, args, shape, workspace, stream, name);
       }
-    } else if (args.rnumel > 0 && args.rnumel <= std::int64_t(1024) * width * items) {
-      return detail::launch_walk<width, items, 0, 1024, false>(
+    } else if (args.rnumel > 0 && args.rnumel <= std::int64_t(detail::walk_limit) * width * items) {
+      return detail::launch_walk<width, items, 0, detail::walk_limit, false>(
           Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), workspace, stream, name);
     }
     if constexpr (width > 1)

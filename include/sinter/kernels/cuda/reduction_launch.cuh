@@ -38,7 +38,7 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
   using phases = phase_facts<B>;
   constexpr bool shifted = sizeof...(Shift) > 0;
   constexpr int blocks =
-      Threads > 0 ? least_blocks(MaxBlock, Width * Items, phases::kept_bytes, phases::late_bytes, shifted) : 1;
+      Threads > 0 && phases::is_light ? least_blocks(MaxBlock, Width * Items, phases::kept_bytes, phases::late_bytes, shifted) : 1;
   const auto grid = dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows));
   const auto block = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
   if constexpr (shifted)
@@ -73,6 +73,8 @@ void launch_column(body<S...>, const Args& args, std::int64_t splits, void* work
          part, along);
 }
 
+/// Threads of a block that walks a row element by element, in indices of 64 bits.
+inline constexpr int narrow_block = 256;
 /// Threads of a block that holds a long row of run-time length: their places take registers too.
 inline constexpr int dynamic_block = 640;
 
@@ -162,7 +164,7 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
             Body{}, args, splits, workspace, stream, name);
     }
   }
-  launch_looped<1, 4, looped_block(can_split), std::int64_t>(Body{}, args, splits, workspace, stream, name);
+  launch_looped<1, 4, narrow_block, std::int64_t>(Body{}, args, splits, workspace, stream, name);
 }
 
 template <class Body, long StaticNumel, class Args>
