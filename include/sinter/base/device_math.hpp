@@ -1,8 +1,8 @@
 // Sine, cosine and tangent of float for the device: a few instructions for everyday arguments, and a call for those
 // whose reduction by pi needs many words. CUDA's own functions put that long reduction at every place of use, so that
-// a kernel with fifty sines took half a minute to compile. Within 1.6 ulp, the tangent 3.3 (tests/cuda/test_device_math.cu).
-// Which functions the host runs is math.hpp's matter.
-// SPDX-License-Identifier: BSL-1.0
+// a kernel with fifty sines took half a minute to compile. Within 1.6 ulp, the tangent 3.3
+// (tests/cuda/test_device_math.cu). Which functions the host runs is math.hpp's matter. SPDX-License-Identifier:
+// BSL-1.0
 #pragma once
 
 #ifdef __CUDACC__

@@ -10,8 +10,8 @@ namespace sinter {
 enum class refusal : unsigned char {
   none,
   same_kernel,
-  different_ops,          // ours: eager
-  custom_op,              // ours
+  different_ops,  // ours: eager
+  custom_op,      // ours
   producer_is_foreign,
   consumer_is_foreign,
   wrong_direction,
@@ -23,10 +23,10 @@ enum class refusal : unsigned char {
   prologue_reads_more,
   prologue_only_pads,
   prologue_not_expressible,
-  templates_differ,       // ours: dual matmul
+  templates_differ,  // ours: dual matmul
   epilogue_off,
   epilogue_not_pointwise,
-  epilogue_is_prologue,   // ours
+  epilogue_is_prologue,  // ours
   before_mix_order,
   mix_order_both_parts,
   set_apart,
@@ -52,10 +52,10 @@ enum class refusal : unsigned char {
   overwrites_operand,
   would_make_cycle,
   lists_differ,
-  list_members_cross,     // ours
+  list_members_cross,  // ours
   list_takes_pointwise,
   list_member_not_one,
-  unknown_label,          // ours: the question named no call of this plan
+  unknown_label,  // ours: the question named no call of this plan
   num_refusals
 };
 

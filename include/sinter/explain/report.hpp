@@ -17,13 +17,13 @@ using std::operator+;  // and not the operators of expressions, which the compil
 struct report {
   /// An input, or what a scheduler node computes. Inputs come first.
   struct item {
-    std::string label;        ///< "mm_0"; an input's is its place
-    std::string place;        ///< "input 0", "output 1", "input 0 in place"; empty: an intermediate result
-    std::string shape;        ///< "f32[rows, 64]"
+    std::string label;  ///< "mm_0"; an input's is its place
+    std::string place;  ///< "input 0", "output 1", "input 0 in place"; empty: an intermediate result
+    std::string shape;  ///< "f32[rows, 64]"
     std::int64_t bytes = 0;
-    int kernel = -1;          ///< the one that computes it; an input has none
-    std::vector<int> reads;   ///< items
-    std::vector<int> outputs; ///< results of the function that it is
+    int kernel = -1;           ///< the one that computes it; an input has none
+    std::vector<int> reads;    ///< items
+    std::vector<int> outputs;  ///< results of the function that it is
 
     const std::string& name() const { return place.empty() ? label : place; }
   };
@@ -57,9 +57,9 @@ struct report {
   std::int64_t workspace_bytes = 0;
   std::vector<verdict> verdicts;  ///< in the order of the kernels
   bool forgot_verdicts = false;
-  std::vector<log_entry> log;     ///< of scheduler nodes; empty in a report without log
-  std::string hints;              ///< "rows = 4096": what the figures assume
-  std::string preset;             ///< "standard", or "own options"
+  std::vector<log_entry> log;  ///< of scheduler nodes; empty in a report without log
+  std::string hints;           ///< "rows = 4096": what the figures assume
+  std::string preset;          ///< "standard", or "own options"
 
   int num_items() const { return static_cast<int>(items.size()); }
   int num_kernels() const { return static_cast<int>(kernels.size()); }
@@ -305,8 +305,12 @@ inline std::string counted(std::size_t n, const char* noun) {
 
 /// What a kernel is, in words.
 constexpr std::string_view kind_words(kernel_kind kind) {
-  constexpr std::string_view kinds[] = {"pointwise", "looped reduction", "persistent reduction (each row is read once)",
-                                        "matmul template", "foreign kernel", "independent loops in one launch",
+  constexpr std::string_view kinds[] = {"pointwise",
+                                        "looped reduction",
+                                        "persistent reduction (each row is read once)",
+                                        "matmul template",
+                                        "foreign kernel",
+                                        "independent loops in one launch",
                                         "scan of long rows, each by many blocks"};
   return kinds[static_cast<int>(kind)];
 }

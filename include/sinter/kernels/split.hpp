@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/body.hpp"
 #include "sinter/base/orientation.hpp"
+#include "sinter/kernels/body.hpp"
 
 namespace sinter {
 
@@ -39,8 +39,8 @@ template <class... S>
 struct split_facts<body<S...>> {
   static constexpr int size = sizeof...(S);
   /// Later phases need the whole result of earlier ones, which no block has before the launch ends.
-  static constexpr bool can_split = body_facts<body<S...>>::has_reduction &&
-                                    !body_facts<body<S...>>::has_scan && body_facts<body<S...>>::num_phases == 1;
+  static constexpr bool can_split = body_facts<body<S...>>::has_reduction && !body_facts<body<S...>>::has_scan &&
+                                    body_facts<body<S...>>::num_phases == 1;
   static constexpr int bytes[size + 1] = {state_bytes<S>..., 0};
 
   /// Where the partial states of statement s begin in the workspace (s = size: its total size). A row or column has

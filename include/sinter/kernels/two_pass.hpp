@@ -94,7 +94,7 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
       t.known[s] = -1;
       for (int k = 0; k < s && passes[s].needs != first_fold::none; ++k)
         if (passes[k].is == passes[s].needs && passes[k].value == passes[s].value) t.known[s] = k;
-      if (passes[s].needs == first_fold::sum) next += 4;  // length, mean, deviation, square
+      if (passes[s].needs == first_fold::sum) next += 4;   // length, mean, deviation, square
       if (passes[s].needs == first_fold::amax) next += 2;  // difference, exponential
       if (passes[s].needs != first_fold::none && t.known[s] < 0) ++next;
       t.at[s] = next++;
@@ -115,8 +115,7 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
     using type = Second;
   };
   template <int N, class First, class... P>
-    requires(facts.known[N] < 0)
-  struct both_passes<N, First, body<P...>> {
+  requires(facts.known[N] < 0) struct both_passes<N, First, body<P...>> {
     using type = body<First, P...>;
   };
   template <int N>
@@ -127,17 +126,18 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
   struct rewritten<N, reduce<ops::m2, T, Result, A>> {
     using C = compute_t<T>;
     static constexpr int here = facts.at[N], value = places::at(A), sum = first_pass<N>(4);
-    using type = typename both_passes<
-        N, reduce<ops::sum, C, C, value>,
-        body<typename length_of<C, Rnumel>::type, compute<ops::div, C, C, sum, here - 4>, compute<ops::sub, C, C, value, here - 3>,
-             compute<ops::mul, C, C, here - 2, here - 2>, reduce<ops::sum, C, Result, here - 1>>>::type;
+    using type =
+        typename both_passes<N, reduce<ops::sum, C, C, value>,
+                             body<typename length_of<C, Rnumel>::type, compute<ops::div, C, C, sum, here - 4>,
+                                  compute<ops::sub, C, C, value, here - 3>, compute<ops::mul, C, C, here - 2, here - 2>,
+                                  reduce<ops::sum, C, Result, here - 1>>>::type;
   };
   template <int N, class T, class Result, int A>
   struct rewritten<N, reduce<ops::sumexp, T, Result, A>> {
     static constexpr int here = facts.at[N], value = places::at(A), greatest = first_pass<N>(2);
     using type = typename both_passes<N, reduce<ops::amax, T, T, value>,
-                                      body<compute<ops::sub, T, T, value, greatest>,
-                                           compute<ops::exp, T, T, here - 2>, reduce<ops::sum, T, Result, here - 1>>>::type;
+                                      body<compute<ops::sub, T, T, value, greatest>, compute<ops::exp, T, T, here - 2>,
+                                           reduce<ops::sum, T, Result, here - 1>>>::type;
   };
 
   template <class... Lists>
@@ -151,8 +151,8 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
   using type = typename joined<body<>, typename rewritten<static_cast<int>(I), S>::type...>::type;
 };
 
-/// The body for a kernel that holds its rows, of Rnumel elements (-1: known at launch only). One phase gains nothing from
-/// holding them, and stays as it is.
+/// The body for a kernel that holds its rows, of Rnumel elements (-1: known at launch only). One phase gains nothing
+/// from holding them, and stays as it is.
 template <class Body, long Rnumel, bool SeveralPhases = (body_facts<Body>::num_phases > 1)>
 struct held_body {
   using type = typename two_pass<Body, Rnumel>::type;

@@ -19,10 +19,8 @@ void run_kernel(const call<Program>& c, const host_executor& executor, std::inte
   using sections = kernel_bodies<kernel>;
   constexpr kernel_kind kind = kernel::planned.kind;
   const auto args = c.template kernel_arguments<Index>();
-  if constexpr (custom_node<Program, Index> >= 0)
-    run_custom<Program, Index>(c, false, nullptr);
-  else if constexpr (kind == kernel_kind::pointwise)
-    cpu::pointwise<typename sections::main>(args, executor.threads);
+  if constexpr (custom_node<Program, Index> >= 0) run_custom<Program, Index>(c, false, nullptr);
+  else if constexpr (kind == kernel_kind::pointwise) cpu::pointwise<typename sections::main>(args, executor.threads);
   else if constexpr (is_loop(kind))
     cpu::reduction<typename sections::main, kernel::planned.walk>(args, executor.threads);
   else

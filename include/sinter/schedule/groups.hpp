@@ -13,7 +13,7 @@ enum class joint : unsigned char { none, list, mix_order, combo };
 
 template <int Capacity>
 struct basic_group {
-  loop_space space{};  ///< of a joint group: its first part's
+  loop_space space{};                                ///< of a joint group: its first part's
   bool has_reduction = false, has_template = false;  ///< a scan folds along r, and so is a reduction here
   bool has_scan = false;
   bool alive = true;  ///< a group of its own: neither fused into another nor a part
@@ -24,7 +24,7 @@ struct basic_group {
   short head = -1, tail = -1;  ///< members in order of execution, linked by group_state::next; a part's end at its tail
   short min_order = 0, max_order = 0;
   fixed_set<Capacity> members{}, ancestors{}, descendants{};
-  fixed_set<Capacity> buffers{};            ///< all that its members read or write
+  fixed_set<Capacity> buffers{};                     ///< all that its members read or write
   fixed_set<max_dependencies<Capacity>> accesses{};  ///< and where: dependency::same of each
 };
 
@@ -38,7 +38,7 @@ struct group_state {
   fixed_vector<group, max_groups> groups{};
   short group_of[Capacity]{};
   short next[Capacity]{};
-  short num_users[Capacity]{};  ///< of each buffer: nodes that read it; being a result counts as one more
+  short num_users[Capacity]{};    ///< of each buffer: nodes that read it; being a result counts as one more
   short newest_read[Capacity]{};  ///< of each buffer: a dependency plus one, and for each the one before
   short older_read[max_dependencies<Capacity>]{};
 

@@ -177,9 +177,8 @@ constexpr access_form walk_of_operand(State& s, int a, int b, loop_space& space)
     walk = offset_of(element, row_major_strides(shape, s.list.numbers), s.list.numbers);
     space = s.groups[b].space;
     bound_digits(walk, space, s.list.numbers);
-    s.each_member(a, -1, [&](int other) {
-      walk.failed = walk.failed || !(s.g->shape(s.list.nodes[other].root) == shape);
-    });
+    s.each_member(a, -1,
+                  [&](int other) { walk.failed = walk.failed || !(s.g->shape(s.list.nodes[other].root) == shape); });
   });
   return walk;
 }

@@ -79,7 +79,7 @@ struct touch {
   int bytes = 0;
   int slot = -1;
   bool indexed = false;  // has an index expression
-  bool gather = false;  // or scatter
+  bool gather = false;   // or scatter
   long gather_coef = 0;
   pattern where{};
   int index_operand = 0;  // of a gather or scatter: which operand is its index

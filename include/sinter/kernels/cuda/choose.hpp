@@ -26,14 +26,19 @@ inline constexpr bool is_light = false;
 #define SINTER_LIGHT(name) \
   template <>              \
   inline constexpr bool is_light<ops::name> = true;
-SINTER_LIGHT(add) SINTER_LIGHT(sub) SINTER_LIGHT(mul) SINTER_LIGHT(div) SINTER_LIGHT(neg) SINTER_LIGHT(exp)
-SINTER_LIGHT(sqrt) SINTER_LIGHT(rsqrt) SINTER_LIGHT(square) SINTER_LIGHT(relu) SINTER_LIGHT(maximum)
-SINTER_LIGHT(minimum)
+SINTER_LIGHT(add)
+SINTER_LIGHT(sub) SINTER_LIGHT(mul) SINTER_LIGHT(div) SINTER_LIGHT(neg) SINTER_LIGHT(exp) SINTER_LIGHT(sqrt)
+    SINTER_LIGHT(rsqrt) SINTER_LIGHT(square) SINTER_LIGHT(relu) SINTER_LIGHT(maximum) SINTER_LIGHT(minimum)
 #undef SINTER_LIGHT
-template <class S>
-inline constexpr bool is_light_statement = true;
+        template <class S>
+        inline constexpr bool is_light_statement = true;
 template <class Op, class T, class Result, int A, int B, int C>
 inline constexpr bool is_light_statement<compute<Op, T, Result, A, B, C>> = is_light<Op>;
+
+template <class S>
+inline constexpr bool is_half_load = false;
+template <int Slot, class At, int Mask>
+inline constexpr bool is_half_load<load<Slot, f16, At, Mask>> = true;
 
 /// When a kernel that holds a row evaluates which statement.
 template <class Body>
@@ -117,10 +122,11 @@ struct phase_facts<body<S...>> {
 
   /// Bytes per element that are read when the row is already held: of weights.
   static constexpr int late_bytes = [] {
+    constexpr bool is_half[] = {is_half_load<S>..., false};
     int bytes = 0;
     for (int s = 0; s < size; ++s)
       if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && first(s) > 0)
-        bytes += stored_bytes(s);
+        bytes += is_half[s] ? 4 : stored_bytes(s);  // a half is unpacked into a register of its own
     return bytes;
   }();
 
@@ -191,12 +197,12 @@ inline constexpr held_lanes lanes_of_body = lanes_of_row(phase_facts<Body>::kept
                                                          phase_facts<Body>::single_loads(loop_var::r, 2) / 2);
 /// The same for rows that are shifted: wherever they begin, they are read wide.
 template <class Body>
-inline constexpr held_lanes lanes_of_shifted =
-    lanes_of_row(phase_facts<Body>::kept_bytes, phase_facts<Body>::late_bytes, 0);
+inline constexpr held_lanes lanes_of_shifted = lanes_of_row(phase_facts<Body>::kept_bytes,
+                                                            phase_facts<Body>::late_bytes, 0);
 /// Blocks that a multiprocessor, of 65536 registers and 2048 threads, shall run at once of threads that hold so much.
-constexpr int least_blocks(int block, int lanes, int kept, int late, bool shifted) {
-  // Arithmetic of eight bytes takes pairs of registers, and calls functions; the ends of shifted rows take some.
-  const int others = kept > 4 ? 48 : shifted ? 32 : block < 512 ? 16 : 24;
+constexpr int least_blocks(int block, int lanes, int kept, int late, bool loose, bool shifted) {
+  // Arithmetic of eight bytes takes pairs of registers, and calls functions; the ends of rows take some.
+  const int others = kept > 4 ? 48 : shifted ? 32 : loose ? 28 : block < 512 ? 16 : 24;
   const int held = lanes <= few_lanes && kept < 4 ? 4 : kept;  // few are not packed
   const int wanted = static_cast<int>(sinter::detail::round_up(others + lanes * held / 4 + lanes * late / 8, 8));
   const int least = shifted ? 48 : 32, threads = 65536 / (wanted < least ? least : wanted), blocks = threads / block;
@@ -226,7 +232,7 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes,
     struct {
       int items, threads;
     } const packed[] = {{few, 32}, {some, 32}, {few, 512}, {some, 512}, {most, 512}, {most, 1024}},
-      // Of wider values few to a thread: the registers that are left let more threads run at once.
+            // Of wider values few to a thread: the registers that are left let more threads run at once.
         whole[] = {{few, 32}, {few, 512}, {few, 1024}, {most, 512}, {most, 512}, {most, 1024}};
     const auto& candidates = lanes.most > 32 || lanes.kept < 4 ? packed : whole;
     for (const auto& c : candidates) {

@@ -118,7 +118,7 @@ __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Acc
 /// A fold of whole tiles, for less than a step per value.
 template <class S, class Tiling>
 inline constexpr bool folds_tile =
-    reduction_of<S>::folds_arrays && Tiling::vector == loop_var::r && Tiling::item == loop_var::r;
+    reduction_of<S>::folds_arrays&& Tiling::vector == loop_var::r&& Tiling::item == loop_var::r;
 
 template <bool Wanted, int I, class S, int Ways, class Accumulators, class Frame>
 __device__ __forceinline__ void step_item(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t, int u) {

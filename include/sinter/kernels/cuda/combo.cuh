@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/pointwise.cuh"
+#include "sinter/kernels/cuda/reduction_column.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 #include "sinter/kernels/cuda/reduction_persistent.cuh"
-#include "sinter/kernels/cuda/reduction_column.cuh"
 
 namespace sinter::cuda {
 
@@ -77,9 +77,9 @@ struct combo_rows {
     const int split = static_cast<int>(block % at.part.splits);
     if (at.variant == combo_variant::wide) {
       if constexpr (Along > 0)
-        persistent_row<Body, Width, Items, Full>(
-            args, block * (combo_block / Along) + block_threads<Along>{Along}.row(), memory,
-            block_threads<Along>{Along});
+        persistent_row<Body, Width, Items, Full>(args,
+                                                 block * (combo_block / Along) + block_threads<Along>{Along}.row(),
+                                                 memory, block_threads<Along>{Along});
       else looped_row<Body, Width, Items, int>(args, at.part, rows, split, memory, threads);
     } else {
       looped_row<Body, 1, narrow_items, std::int64_t>(args, at.part, rows, split, memory, threads);

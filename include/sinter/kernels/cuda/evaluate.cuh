@@ -39,9 +39,9 @@ struct lane_shape {
       tiling::early_loads && access_facts<typename Frame::body_type>::only_reads(touches.slot);
   template <class T, class At>
   using memory = lanes_at<T, At, tiling::vector, width,
-                          in_shifted_row      ? access::contiguous
-                          : width == 1 ? access::irregular
-                                       : touches.where.kind,
+                          in_shifted_row ? access::contiguous
+                          : width == 1   ? access::irregular
+                                         : touches.where.kind,
                           in_shifted_row ? 1 : touches.where.step, read_only>;
   /// One index for all neighbours, and neighbours in memory: a row of an embedding table.
   static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
@@ -56,7 +56,8 @@ __device__ __forceinline__ bool reads_item(const tile<typename Frame::tiling>& t
       constexpr long pitch = row_place<At>::facts.pitch;
       const std::int64_t step = sinter::detail::resolve(pitch, sizes), first = t.fixed * step + t.at[u];
       const std::int64_t end = t.staging.last_row * step + t.staging.end;
-      return t.ok[u] || (t.at[u] < static_cast<int>(t.staging.end) && first >= 0 && first + Frame::tiling::width <= end);
+      return t.ok[u] ||
+             (t.at[u] < static_cast<int>(t.staging.end) && first >= 0 && first + Frame::tiling::width <= end);
     } else {
       return t.ok[u] && t.staging.others_aligned;
     }
@@ -383,8 +384,7 @@ struct evaluation_order {
   }();
 };
 template <class Which, class Frame, std::size_t I>
-inline constexpr bool goes_first =
-    Which::select(static_cast<int>(I)) && evaluation_order<Which, Frame>::facts.first[I];
+inline constexpr bool goes_first = Which::select(static_cast<int>(I)) && evaluation_order<Which, Frame>::facts.first[I];
 template <class Which, class Frame, std::size_t I>
 inline constexpr bool goes_by_item = Which::select(static_cast<int>(I)) && !goes_first<Which, Frame, I>;
 
@@ -400,8 +400,7 @@ __device__ __forceinline__ void run_items(Frame& f, const tile<typename Frame::t
                                           bool row_writer) {
   if constexpr (Wanted) {
 #pragma unroll
-    for (int u = 0; u < lane_shape<I, Frame>::items; ++u)
-      run_statement<S>::template run<I>(f, t, args, u, row_writer);
+    for (int u = 0; u < lane_shape<I, Frame>::items; ++u) run_statement<S>::template run<I>(f, t, args, u, row_writer);
   }
 }
 

@@ -24,16 +24,16 @@ struct tiling {
   struct staging {};  // of loads that do not come from memory: a tiling of another class may have some
   template <int I>
   static constexpr bool stages = false;
-  static constexpr bool guards = false;   // loads look whether an item is `ok`
-  static constexpr bool shifted = false;  // rows may begin and end inside of a vector; see shifted.hpp
-  static constexpr int most_waiting = 256;  // bytes that a thread loads before it computes anything
+  static constexpr bool guards = false;      // loads look whether an item is `ok`
+  static constexpr bool shifted = false;     // rows may begin and end inside of a vector; see shifted.hpp
+  static constexpr int most_waiting = 256;   // bytes that a thread loads before it computes anything
   static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
   template <int I>
   static constexpr bool packs = false;  // the values of this load stay as they lie in memory
 };
 
-/// Where a thread is. Items past the end are not `ok`, and moved to a valid place: loads need no branch, only stores and
-/// reductions look. Where loads are guarded instead, they stay, so that all items share an address.
+/// Where a thread is. Items past the end are not `ok`, and moved to a valid place: loads need no branch, only stores
+/// and reductions look. Where loads are guarded instead, they stay, so that all items share an address.
 template <class Tiling>
 struct tile {
   using tiling = Tiling;

@@ -82,8 +82,11 @@ struct matmul_block<Tile, A, bodies<B...>, Epilogue> {
   static constexpr int tile_bytes =
       stage_bytes * Tile::stages > accumulator_bytes ? stage_bytes* Tile::stages : accumulator_bytes;
   static constexpr int shared_bytes = tile_bytes + a_stream::row_bytes + (b_stream<B>::row_bytes + ...);
-  /// Two blocks hide each other's waiting, if the registers suffice: not where prologues hold tiles in registers.
-  static constexpr int blocks_per_multiprocessor = a_stream::may_copy && (b_stream<B>::may_copy && ...) ? 2 : 1;
+  /// Two blocks hide each other's waiting, if the registers suffice: not where prologues hold tiles in registers, nor
+  /// where an epilogue of so many statements does.
+  static constexpr int long_epilogue = 16;
+  static constexpr int blocks_per_multiprocessor =
+      a_stream::may_copy && (b_stream<B>::may_copy && ...) && Epilogue::size <= long_epilogue ? 2 : 1;
   static constexpr bool has_rows = a_stream::facts::has_rows || (b_stream<B>::facts::has_rows || ...);
   static SINTER_HOST_DEVICE constexpr int before(int first, int i) { return i == 0 ? 0 : first; }
   static_assert(stage_bytes % 16 == 0 && tile_bytes % 16 == 0 && a_stream::row_bytes % 16 == 0);

@@ -277,15 +277,14 @@ __global__ void __launch_bounds__(detail::walk_block)
     }
     for (Index c = 0; c < static_cast<Index>(args.rnumel); c += stride * Items) {
       column_tile.template place<0>(c + static_cast<Index>(threadIdx.x * Width), stride,
-                                        static_cast<Index>(args.rnumel) - Width);
+                                    static_cast<Index>(args.rnumel) - Width);
       if (at == begin) detail::start<0, lanes>(Column{}, numbers{}, sums);
       else detail::read_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
       detail::frame<Column, column_tiling> column;
       detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
       for (std::int64_t x = at; x < stop; ++x) {
         column_tile.fixed = static_cast<Index>(x);
-        detail::evaluate_and_step<detail::elements_of_phase<Column, 0>, 0, lanes>(sums, column, column_tile,
-                                                                                         args);
+        detail::evaluate_and_step<detail::elements_of_phase<Column, 0>, 0, lanes>(sums, column, column_tile, args);
       }
       detail::write_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
     }

@@ -64,8 +64,8 @@ constexpr row_shape choose_walk(std::int64_t columns, int width, int words) {
 }
 
 template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
-void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, void* workspace,
-                 cudaStream_t stream, const char* name) {
+void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, void* workspace, cudaStream_t stream,
+                 const char* name) {
   const mix_order_share share = share_rows(args.numel);
   launch(&mix_order_persistent<body<R...>, body<C...>, Width, Items, Threads, MaxBlock, Exact, Args>,
          dim3(static_cast<unsigned>(share.blocks)),
@@ -107,8 +107,8 @@ void mix_order(const Args& args, void* workspace, cudaStream_t stream, const cha
   constexpr int items = few > width ? few / width : 1;
   if (args.numel <= 0 && args.rnumel <= 0) return;
   if (args.rnumel > 0) {
-    const auto bytes = static_cast<std::size_t>(
-        4 * sinter::detail::mix_order_facts<Column>::counters(share_rows(args.numel)));
+    const auto bytes =
+        static_cast<std::size_t>(4 * sinter::detail::mix_order_facts<Column>::counters(share_rows(args.numel)));
     detail::check(cudaMemsetAsync(workspace, 0, bytes, stream), "cudaMemsetAsync", name);
   }
   if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&

@@ -37,7 +37,7 @@ __device__ __forceinline__ void pointwise_tiles(const Args& args, Index first) {
   using tiling = tiling<loop_var::x, loop_var::x, Width, pointwise_shape<Body, Width>::items, Index>;
   tile<tiling> tile;
   tile.template place<0>(first + static_cast<Index>(threadIdx.x) * Width, Threads * Width,
-                             static_cast<Index>(args.numel) - Width);
+                         static_cast<Index>(args.numel) - Width);
   frame<Body, tiling> frame;
   evaluate<every_statement>(frame, tile, args);
 }

@@ -37,8 +37,10 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
   using B = body<S...>;
   using phases = phase_facts<B>;
   constexpr bool shifted = sizeof...(Shift) > 0;
-  constexpr int blocks =
-      Threads > 0 && phases::is_light ? least_blocks(MaxBlock, Width * Items, phases::kept_bytes, phases::late_bytes, shifted) : 1;
+  // What heavy arithmetic takes nobody knows; but two large blocks shall hide each other's waiting.
+  constexpr int light =
+      least_blocks(MaxBlock, Width * Items, phases::kept_bytes, phases::late_bytes, Full < Items, shifted);
+  constexpr int blocks = Threads == 0 ? 1 : phases::is_light ? light : MaxBlock == 512 ? 2 : 1;
   const auto grid = dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows));
   const auto block = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
   if constexpr (shifted)
@@ -160,7 +162,7 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
           return launch_held<width, most, 0, dynamic_block, 0>(held{}, args, row_of(groups, most), stream, name);
       }
       if constexpr (width > 1)
-        return launch_looped<width, loop_items<Body>(looped.items, width), looped.threads, int>(
+        return launch_looped<width, loop_items<Body>(can_split ? looped.items : 2, width), looped.threads, int>(
             Body{}, args, splits, workspace, stream, name);
     }
   }

@@ -87,7 +87,7 @@ __device__ __forceinline__ bool looped_phase(Frame& f, tile<Tiling>& t, const Ar
     const index stride = static_cast<index>(threads.count() * Tiling::width);
     for (index r = static_cast<index>(first); r < static_cast<index>(end); r += stride * Tiling::items) {
       t.template place<0>(r + static_cast<index>(threads.thread() * Tiling::width), stride,
-                              static_cast<index>(end) - Tiling::width);
+                          static_cast<index>(end) - Tiling::width);
       evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, args);
     }
     combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);

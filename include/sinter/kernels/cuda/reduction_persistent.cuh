@@ -16,12 +16,12 @@ namespace detail {
 /// A row that waits in registers from phase to phase.
 template <class Body, int Width, int Items, bool Guards = false>
 struct held_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
-  static constexpr bool packed = Width * Items > few_lanes && phase_facts<Body>::recomputes;
+  static constexpr bool packed = Width * Items > few_lanes&& phase_facts<Body>::recomputes;
   static constexpr bool guards = Guards;
   static constexpr int most_waiting = 64;
   static constexpr bool early_loads = false;  // weights would wait in registers while the row is reduced
   template <int I>
-  static constexpr bool packs = packed && phase_facts<Body>::packs(I);
+  static constexpr bool packs = packed&& phase_facts<Body>::packs(I);
 };
 
 /// The same for a row that may begin and end inside of a vector.
@@ -35,7 +35,8 @@ struct shifted_tiling : held_tiling<Body, Width, Items> {
   };
 };
 
-/// Makes the compiler unpack packed values again in the next phase: it would hold them unpacked, in twice the registers.
+/// Makes the compiler unpack packed values again in the next phase: it would hold them unpacked, in twice the
+/// registers.
 template <int I, class T, int Lanes>
 __device__ __forceinline__ void keep_packed(packed_values<I, T, Lanes>& slot) {
 #pragma unroll

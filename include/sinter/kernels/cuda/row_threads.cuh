@@ -39,8 +39,7 @@ __device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* 
 }
 /// Every warp combines the warps' states for itself: no second synchronisation.
 template <class Threads, bool Wanted, int P, int I, class S, class Body, class Accumulators>
-__device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned char* storage,
-                                              const Threads& threads) {
+__device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned char* storage, const Threads& threads) {
   if constexpr (Wanted) {
     using fold = reduction_of<S>;
     auto& state = lanes_of<I>(acc)[0];

@@ -110,7 +110,8 @@ struct shifted_facts<body<S...>> {
           shift.others_aligned = shift.others_aligned && now == 0 && address % A::bytes == 0;
         } else {
           const int step = static_cast<int>(number(A::place.pitch) & (width - 1));
-          same = same && address % A::bytes == 0 && number(A::place.pitch) >= 0 && (!any || (now == shift.first && step == shift.step));
+          same = same && address % A::bytes == 0 && number(A::place.pitch) >= 0 &&
+                 (!any || (now == shift.first && step == shift.step));
           shift.first = now, shift.step = step;
           any = true;
         }
