@@ -1,0 +1,352 @@
+// Statements of a body, each evaluated in the registers of a frame, in the lanes of one item, every loop unrolled.
+// In which order they are evaluated is evaluate.cuh's matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "sinter/base/op.hpp"
+#include "sinter/kernels/body.hpp"
+#include "sinter/kernels/cuda/access.hpp"
+#include "sinter/kernels/cuda/fast_math.cuh"
+#include "sinter/kernels/cuda/frame.cuh"
+#include "sinter/kernels/cuda/memory.cuh"
+#include "sinter/kernels/cuda/quotient.cuh"
+#include "sinter/kernels/cuda/shifted.hpp"
+
+namespace sinter::cuda::detail {
+
+/// Statement I of type S, evaluated in the lanes of one item.
+template <class S>
+struct run_statement {
+  static_assert(sizeof(S) == 0, "kernels: this statement belongs into the body of a matmul");
+};
+
+/// What every statement needs to know about its lanes: `width` neighbours in each of `items`.
+template <int I, class Frame>
+struct lane_shape {
+  using tiling = typename Frame::tiling;
+  static constexpr int lanes = lane_facts<typename Frame::body_type, tiling>::lanes(I);
+  static constexpr int width = lanes < tiling::width ? 1 : tiling::width;
+  static constexpr int items = lanes / width;
+  static constexpr touch touches = access_facts<typename Frame::body_type>::at(tiling::vector, width).touches[I];
+  /// An access along a row that may begin and end inside of a vector.
+  static constexpr bool in_shifted_row =
+      tiling::shifted && body_facts<typename Frame::body_type>::facts.info[I].reads_r;
+  static constexpr bool read_only =
+      tiling::early_loads && access_facts<typename Frame::body_type>::only_reads(touches.slot);
+  template <class T, class At>
+  using memory = lanes_at<T, At, tiling::vector, width,
+                          in_shifted_row ? access::contiguous
+                          : width == 1   ? access::irregular
+                                         : touches.where.kind,
+                          in_shifted_row ? 1 : touches.where.step, read_only>;
+  /// One index for all neighbours, and neighbours in memory: a row of an embedding table.
+  static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
+};
+
+/// Is item u of load I read at once? In a shifted row also beyond its ends, into its neighbours, as far as memory goes;
+/// but what does not move with the row must lie well for that.
+template <int I, class At, class Frame, class Sizes>
+__device__ __forceinline__ bool reads_item(const tile<typename Frame::tiling>& t, int u, const Sizes& sizes) {
+  if constexpr (lane_shape<I, Frame>::in_shifted_row) {
+    if constexpr (body_facts<typename Frame::body_type>::facts.info[I].reads_x) {
+      constexpr long pitch = row_place<At>::facts.pitch;
+      const std::int64_t step = sinter::detail::resolve(pitch, sizes), first = t.fixed * step + t.at[u];
+      const std::int64_t end = t.staging.last_row * step + t.staging.end;
+      return t.ok[u] ||
+             (t.at[u] < static_cast<int>(t.staging.end) && first >= 0 && first + Frame::tiling::width <= end);
+    } else {
+      return t.ok[u] && t.staging.others_aligned;
+    }
+  } else if constexpr (Frame::tiling::guards && lane_shape<I, Frame>::items == Frame::tiling::items) {
+    return t.ok[u];
+  } else {
+    return true;
+  }
+}
+
+template <int Slot, class T, class At, int Mask>
+struct run_statement<load<Slot, T, At, Mask>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                             bool) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    const T* base = static_cast<const T*>(args.pointers[Slot]);
+    if constexpr (Frame::tiling::template packs<I>) {
+      T stored[shape::width];
+      if (reads_item<I, At, Frame>(t, u, args.sizes)) {
+        memory::read_stored(stored, base, t, u, args.sizes);
+      } else {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) {
+          stored[j] = T::from_bits(0);
+          if (shape::in_shifted_row && t.lane_ok(u, j)) stored[j] = memory::element(base, j, t, u, args.sizes);
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) put_lane<I>(f, u * shape::width + j, stored[j]);
+    } else if constexpr (Frame::tiling::template stages<I>) {
+      compute_t<T> raw[shape::width];
+      t.staging.template read<I, T>(raw, u);
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
+    } else {
+      compute_t<T> raw[shape::width];
+      const bool inside = reads_item<I, At, Frame>(t, u, args.sizes);
+      const auto on = [&](int j) {
+        if constexpr (Mask >= 0) return inside && lane_of<Mask>(f, u * shape::width + j);
+        else return shape::in_shifted_row && t.lane_ok(u, j);
+      };
+      bool all = inside;
+      if constexpr (Mask >= 0) {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j) all = all && on(j);
+      }
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) raw[j] = compute_t<T>(0);
+      if (all) {
+        memory::read(raw, base, t, u, args.sizes);
+      } else if constexpr (shape::in_shifted_row || (Mask >= 0 && shape::width > 1)) {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j)
+          if (on(j)) raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
+      }
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
+    }
+  }
+};
+
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
+struct run_statement<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                             bool) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    const T* base = static_cast<const T*>(args.pointers[Slot]);
+    const std::int64_t coef = sinter::detail::resolve(Coef, args.sizes);
+    const std::int64_t bound = sinter::detail::resolve(Bound, args.sizes);
+    const auto row_of = [&](int lane) {
+      const std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, lane));
+      return row < 0 ? row + bound : row;
+    };
+    compute_t<T> raw[shape::width];
+    const bool inside = reads_item<I, At, Frame>(t, u, args.sizes);
+    bool all = inside;
+    if constexpr (Mask >= 0) {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) all = all && lane_of<Mask>(f, u * shape::width + j);
+    }
+    if (shape::by_rows && all) {
+      memory::read(raw, base + row_of(u * shape::width) * coef, t, u, args.sizes);
+    } else {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) {
+        const int lane = u * shape::width + j;
+        bool on = inside;
+        if constexpr (Mask >= 0) on = on && lane_of<Mask>(f, lane);
+        raw[j] = compute_t<T>(0);
+        if (on) raw[j] = widen<T>(memory::element(base + row_of(lane) * coef, j, t, u, args.sizes));
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
+  }
+};
+
+/// A statement whose lanes are all computed in the same way: Self::value<I>(f, t, args, lane).
+template <class Self>
+struct run_by_lane {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                             bool) {
+    using shape = lane_shape<I, Frame>;
+#pragma unroll
+    for (int j = 0; j < shape::width; ++j) {
+      const int lane = u * shape::width + j;
+      lanes_of<I>(f)[lane] = Self::template value<I>(f, t, args, lane);
+    }
+  }
+};
+
+template <int Slot, class T>
+struct run_statement<scalar<Slot, T>> : run_by_lane<run_statement<scalar<Slot, T>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ compute_t<T> value(const Frame&, const tile<typename Frame::tiling>&,
+                                                       const Args& args, int) {
+    if constexpr (std::is_floating_point_v<compute_t<T>>) return static_cast<compute_t<T>>(args.scalars[Slot].d);
+    else return static_cast<compute_t<T>>(args.scalars[Slot].i);
+  }
+};
+
+template <class T, long Bits>
+struct run_statement<constant<T, Bits>> : run_by_lane<run_statement<constant<T, Bits>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ compute_t<T> value(const Frame&, const tile<typename Frame::tiling>&, const Args&,
+                                                       int) {
+    if constexpr (std::is_floating_point_v<compute_t<T>>)
+      return static_cast<compute_t<T>>(__builtin_bit_cast(double, Bits));
+    else return static_cast<compute_t<T>>(Bits);
+  }
+};
+
+template <class T>
+struct run_statement<row_length<T>> : run_by_lane<run_statement<row_length<T>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ compute_t<T> value(const Frame&, const tile<typename Frame::tiling>&,
+                                                       const Args& args, int) {
+    return static_cast<compute_t<T>>(args.rnumel);
+  }
+};
+
+template <class At>
+struct run_statement<index_value<At>> : run_by_lane<run_statement<index_value<At>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ std::int64_t value(const Frame&, const tile<typename Frame::tiling>& t,
+                                                       const Args& args, int lane) {
+    using shape = lane_shape<I, Frame>;
+    const int u = lane / shape::width, j = lane % shape::width;
+    return shape::template memory<char, At>::offset(j, t, u, args.sizes);
+  }
+};
+
+template <class At, long Low, long High>
+struct run_statement<inside<At, Low, High>> : run_by_lane<run_statement<inside<At, Low, High>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ bool value(const Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                               int lane) {
+    // Of neighbours that begin and end at a multiple of the width, as Low and High are, all are inside or none.
+    using shape = lane_shape<I, Frame>;
+    constexpr bool alike = shape::width > 1 && shape::touches.where.kind == access::contiguous && !is_dynamic(Low) &&
+                           !is_dynamic(High) && Low % shape::width == 0 && High % shape::width == 0;
+    if constexpr (alike) lane = lane / shape::width * shape::width;
+    const std::int64_t index = run_statement<index_value<At>>::template value<I>(f, t, args, lane);
+    return sinter::detail::resolve(Low, args.sizes) <= index && index < sinter::detail::resolve(High, args.sizes);
+  }
+};
+
+template <class Op, class T, class Result, int A, int B, int C>
+struct run_statement<compute<Op, T, Result, A, B, C>> : run_by_lane<run_statement<compute<Op, T, Result, A, B, C>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ compute_t<Result> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
+                                                            int lane) {
+    using lanes = lane_facts<typename Frame::body_type, typename Frame::tiling>;
+    using R = compute_t<Result>;
+    using F = function_for<Op, T>;
+    constexpr int own = lanes::facts.lanes[I], divisors = lanes::facts.lanes[B >= 0 ? B : I];
+    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float> && own >= 4 * divisors)
+      return static_cast<R>(reciprocal_divisor(lane_of<B>(f, lane)).divide(lane_of<A>(f, lane)));
+    else if constexpr (C >= 0)
+      return static_cast<R>(F::apply(lane_of<A>(f, lane), lane_of<B>(f, lane), lane_of<C>(f, lane)));
+    else if constexpr (B >= 0) return static_cast<R>(F::apply(lane_of<A>(f, lane), lane_of<B>(f, lane)));
+    else return static_cast<R>(F::apply(lane_of<A>(f, lane)));
+  }
+};
+
+template <class From, class To, int A>
+struct run_statement<cast_to<From, To, A>> : run_by_lane<run_statement<cast_to<From, To, A>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ compute_t<To> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
+                                                        int lane) {
+    return widen<To>(narrow<To>(convert<To, From>(lane_of<A>(f, lane))));
+  }
+};
+
+template <class From, class To, int A>
+struct run_statement<widen_to<From, To, A>> : run_by_lane<run_statement<widen_to<From, To, A>>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ compute_t<To> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
+                                                        int lane) {
+    return convert<To, From>(lane_of<A>(f, lane));
+  }
+};
+
+/// Does this thread write item u of statement I? One thread writes what a row has one of.
+template <int I, class Frame>
+__device__ __forceinline__ bool writes_item(int u, const tile<typename Frame::tiling>& t, bool row_writer) {
+  constexpr bool per_row =
+      Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
+  if constexpr (per_row) return row_writer;
+  else return (Frame::tiling::shifted || t.ok[u]) && t.fixed_ok;
+}
+
+template <int Slot, class T, int A, class At, int Mask>
+struct run_statement<store<Slot, T, A, At, Mask>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                             bool row_writer) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    if (!writes_item<I, Frame>(u, t, row_writer)) return;
+    T* base = static_cast<T*>(args.pointers[Slot]);
+    T raw[shape::width];
+    bool all = true;
+#pragma unroll
+    for (int j = 0; j < shape::width; ++j) {
+      raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
+      if constexpr (Mask >= 0) all = all && lane_of<Mask>(f, u * shape::width + j);
+    }
+    if constexpr (Frame::tiling::template stages<I>) {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) t.staging.template value<I, T>(u, j) = raw[j];
+    } else if (shape::in_shifted_row && !t.ok[u]) {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j)
+        if (t.lane_ok(u, j)) base[memory::offset(j, t, u, args.sizes)] = raw[j];
+    } else if (all) {
+      memory::write(base, raw, t, u, args.sizes);
+    } else if constexpr (Mask >= 0 && shape::width > 1) {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j)
+        if (lane_of<Mask>(f, u * shape::width + j)) base[memory::offset(j, t, u, args.sizes)] = raw[j];
+    }
+  }
+};
+
+template <int Slot, class T, int A, class At, int Index, long Coef, long Bound, int Mask>
+struct run_statement<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
+                                             bool row_writer) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    if (!writes_item<I, Frame>(u, t, row_writer)) return;
+    T* base = static_cast<T*>(args.pointers[Slot]);
+    const std::int64_t coef = sinter::detail::resolve(Coef, args.sizes);
+    const std::int64_t bound = sinter::detail::resolve(Bound, args.sizes);
+    const auto row_of = [&](int lane) {
+      std::int64_t row = static_cast<std::int64_t>(lane_of<Index>(f, lane));
+      if (row < 0) row += bound;
+      bool on = row >= 0 && row < bound;
+      if constexpr (Mask >= 0) on = on && lane_of<Mask>(f, lane);
+      return on ? row : std::int64_t(-1);
+    };
+    T raw[shape::width];
+#pragma unroll
+    for (int j = 0; j < shape::width; ++j) raw[j] = narrow<T>(lane_of<A>(f, u * shape::width + j));
+    if constexpr (shape::by_rows && Mask < 0) {
+      const std::int64_t row = row_of(u * shape::width);
+      if (row >= 0) memory::write(base + row * coef, raw, t, u, args.sizes);
+    } else {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) {
+        const std::int64_t row = row_of(u * shape::width + j);
+        if (row >= 0) base[memory::offset(j, t, u, args.sizes) + row * coef] = raw[j];
+      }
+    }
+  }
+};
+
+/// Reductions accumulate in the kernel.
+template <class Op, class T, class Result, int A>
+struct run_statement<reduce<Op, T, Result, A>> {
+  template <int I, class Frame, class Args>
+  static __device__ __forceinline__ void run(Frame&, const tile<typename Frame::tiling>&, const Args&, int, bool) {}
+};
+
+}  // namespace sinter::cuda::detail
