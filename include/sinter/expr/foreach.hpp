@@ -62,12 +62,16 @@ constexpr auto call_member(const Fn& fn, const A&... a) {
   }
 }
 
-/// fn for the I-th members: a user-level call of its own, and a member of the list that is open.
+/// fn for the I-th members: a user-level call of its own, and a member of the list that is open. No origin_scope: of
+/// many that live while a result is returned, nvcc's front end forgets some destructors, and the host compiler none.
 template <std::size_t I, class Fn, class... A>
 constexpr auto foreach_member(trace* t, const Fn& fn, const A&... a) {
   if (t->call.empty()) t->member = static_cast<short>(I);
-  const origin_scope call(t, "foreach");
-  return call_member(fn, member_of<I>(a)...);
+  const bool outermost = t->call.empty();
+  if (outermost) t->call = "foreach", t->call_origin = -1;
+  auto result = call_member(fn, member_of<I>(a)...);
+  if (outermost) t->call = {}, t->call_origin = -1;
+  return result;
 }
 template <class Fn, class... A, std::size_t... I>
 constexpr auto foreach_members(trace* t, std::index_sequence<I...>, const Fn& fn, const A&... a) {
