@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/pointwise.cuh"
 #include "sinter/kernels/cuda/reduction_column.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
@@ -148,6 +149,7 @@ __device__ __forceinline__ void run_if(const Run& run, int part, std::int64_t bl
 template <class... Run>
 __global__ void __launch_bounds__(detail::combo_block)
     combo_loops(const __grid_constant__ combo_arguments<Run...> all) {
+  detail::begin_kernel();
   constexpr int sizes[] = {16, Run::part::storage...};
   constexpr int largest = [](const int(&all_sizes)[sizeof...(Run) + 1]) {
     int most = 0;

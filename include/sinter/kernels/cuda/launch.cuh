@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/error.cuh"
+#include "sinter/kernels/cuda/overlap.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -19,8 +20,16 @@ template <class... Parameters>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, const char* name,
             const typename as_is<Parameters>::type&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, addresses, 0, stream), "cudaLaunchKernel",
-        name);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = kernels_overlap ? 1 : 0;
+  check(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), addresses), "cudaLaunchKernelExC", name);
 }
 
 /// Lets a kernel have more dynamic shared memory than 48 KB. Asked for once on each device, of which `asked` has a bit.

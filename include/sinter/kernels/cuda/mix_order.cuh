@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 #include "sinter/kernels/cuda/reduction_persistent.cuh"
 
@@ -201,6 +202,7 @@ namespace sinter::cuda {
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
 __global__ void __launch_bounds__(MaxBlock, MaxBlock <= 256 ? 2 : 1)
     mix_order_persistent(const Args args, void* const workspace, const mix_order_share share) {
+  detail::begin_kernel();
   using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, int>;
   using numbers = std::make_index_sequence<Column::size>;
@@ -249,6 +251,7 @@ __global__ void __launch_bounds__(MaxBlock, MaxBlock <= 256 ? 2 : 1)
 template <class Row, class Column, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::walk_block)
     mix_order_looped(const Args args, void* const workspace, const mix_order_share share) {
+  detail::begin_kernel();
   using row_tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
   using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, Index>;
   using numbers = std::make_index_sequence<Column::size>;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sinter/kernels/cuda/evaluate.cuh"
+#include "sinter/kernels/cuda/overlap.cuh"
 
 namespace sinter::cuda {
 
@@ -12,7 +13,6 @@ namespace detail {
 /// The shape of a pointwise kernel's tile.
 template <class Body, int Width>
 struct pointwise_shape {
-  static constexpr int threads = Width > 1 ? 128 : 256;
   /// At least four 16-byte loads of a thread are in flight; more inputs need fewer items for that. A long body waits
   /// for its arithmetic, not for memory, and is not worth the code: at most so many statements times elements.
   static constexpr int code_limit = 256;
@@ -29,6 +29,9 @@ struct pointwise_shape {
     while (items > 1 && items * Width * Body::size > code_limit) items /= 2;
     return items;
   }();
+  /// Small blocks make for an even end, but a multiprocessor begins only six or seven of them in a microsecond.
+  static constexpr int threads = Width == 1 || items == 1 ? 256 : 128;
+  static constexpr int tile = threads * items * Width;
 };
 
 /// Threads neighbours' tiles from element `first` on.
@@ -47,10 +50,10 @@ __device__ __forceinline__ void pointwise_tiles(const Args& args, Index first) {
 /// Body over numel elements. Requires: access_facts<Body>::fits<Width, loop_var::x>(args); numel fits Index.
 template <class Body, int Width, class Index, class Args>
 __global__ void __launch_bounds__(detail::pointwise_shape<Body, Width>::threads) pointwise(const Args args) {
+  detail::begin_kernel();
   using shape = detail::pointwise_shape<Body, Width>;
   static_assert(!body_facts<Body>::has_reduction, "pointwise: the body reduces; use reduction");
-  detail::pointwise_tiles<Body, Width, shape::threads, Index>(
-      args, static_cast<Index>(blockIdx.x) * (shape::threads * shape::items * Width));
+  detail::pointwise_tiles<Body, Width, shape::threads, Index>(args, static_cast<Index>(blockIdx.x) * shape::tile);
 }
 
 }  // namespace sinter::cuda

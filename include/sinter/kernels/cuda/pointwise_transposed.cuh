@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sinter/kernels/cuda/evaluate.cuh"
+#include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/transposed.hpp"
 
 namespace sinter::cuda {
@@ -122,6 +123,7 @@ __device__ __forceinline__ void stage_stores(body<S...>, std::index_sequence<I..
 /// Body over numel elements, seen as rows of `columns`. Requires: as pointwise; Width divides columns.
 template <class Body, int Width, class Index, class Args>
 __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transposed(const Args args) {
+  detail::begin_kernel();
   using tiling = detail::staged_tiling<Body, Width, Index>;
   constexpr auto facts = detail::transposed_facts<Body>::facts;
   alignas(16) __shared__ unsigned char storage[facts.storage];

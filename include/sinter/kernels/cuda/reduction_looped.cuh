@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/row_threads.cuh"
 
 namespace sinter::cuda {
@@ -137,6 +138,7 @@ __device__ __forceinline__ void looped_row(const Args& args, const split_part& p
 /// block then). Any rnumel that fits Index.
 template <class Body, int Width, int Items, int MaxBlock, class Index, class Args>
 __global__ void __launch_bounds__(MaxBlock) reduction_looped(const Args args, const split_part part) {
+  detail::begin_kernel();
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.z;
   detail::looped_row<Body, Width, Items, Index>(args, part, block * blockDim.y + threadIdx.y,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction_column.cuh"
 #include "sinter/kernels/cuda/scan_chain.cuh"
 
@@ -140,6 +141,7 @@ struct column_seat {
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, detail::scan_least_blocks<Body>)
     scan_columns(const Args args, const int along) {
+  detail::begin_kernel();
   alignas(16) __shared__ unsigned char storage[2 * detail::scan_column_half<Body, Width>];
   alignas(16) __shared__ unsigned char folds[detail::column_storage<Body, Width>];
   using tiling = detail::tiling<loop_var::x, loop_var::r, Width, Items, Index>;
@@ -155,6 +157,7 @@ __global__ void __launch_bounds__(detail::column_block, detail::scan_least_block
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, detail::scan_least_blocks<Body>)
     scan_split_columns(const Args args, const scan_split split, const int along) {
+  detail::begin_kernel();
   alignas(16) __shared__ unsigned char storage[2 * detail::scan_column_half<Body, Width>];
   alignas(16) __shared__ unsigned char exchanged[detail::scan_column_half<Body, Width>];
   using tiling = detail::tiling<loop_var::x, loop_var::r, Width, Items, Index>;

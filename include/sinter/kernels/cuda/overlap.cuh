@@ -1,0 +1,26 @@
+// Kernels of one stream that overlap: a kernel's blocks take the places that the last blocks of the kernel in front
+// leave, and wait there for its end (CUDA: programmatic dependent launch). Both halves of the bargain are here.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+namespace sinter::cuda::detail {
+
+/// Whether every kernel of this program is compiled for devices on which a kernel can start before the one in front of
+/// it has ended, which compute capability 9.0 brings.
+#if defined(__CUDA_ARCH_LIST__)
+inline constexpr bool kernels_overlap = [](auto... arch) { return ((arch >= 900) && ...); }(__CUDA_ARCH_LIST__);
+#else
+inline constexpr bool kernels_overlap = false;
+#endif
+
+/// The first statement of every kernel that launch() launches: the next kernel may take the places that this one
+/// leaves, and this one waits until the one in front has ended and what it wrote can be seen. Every thread waits, also
+/// one that has nothing to do: a kernel that ended early would let the next overtake the one in front.
+__device__ inline void begin_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+}  // namespace sinter::cuda::detail
