@@ -13,7 +13,7 @@ const std::int64_t sizes[] = {0, 1, 3, 7, 8, 31, 32, 100, 1000, 1024, 4096, 6553
 
 template <class Body, long StaticNumel = -1, class Args>
 void launch(const std::string& what, const Args& args) {
-  run(what, [&] { cuda::pointwise<Body, StaticNumel>(args, nullptr, "poi_test"); });
+  run(what, [&] { cuda::pointwise<Body, StaticNumel>(args, nullptr, "poi_test"); });  // vectors, however few
 }
 
 // ---- chains, mixed types, alignment

@@ -228,12 +228,19 @@ expectation expect_of(Fn fn, const data& d) {
   return expect(reference::make_program(eager::program::source), std::move(inputs), d);  // as traced, before rewriting
 }
 
+/// Vectors, however few elements there are.
+constexpr si::options wide = [] {
+  si::options o = si::standard;
+  o.few_blocks = 0;
+  return o;
+}();
+
 /// The law: every preset = reference. Presets that differ only in what they do with matmul are skipped without one.
 template <class... T, class Fn>
 void check(Fn fn, const data& d = {}) {
   const expectation e = expect_of<T...>(fn, d);
   check_preset<si::eager, T...>(fn, e, "eager");
-  check_preset<si::standard, T...>(fn, e, "standard");
+  check_preset<wide, T...>(fn, e, "standard");
   if constexpr (has_matmul<decltype(si::fuse<si::eager, T...>(fn))>()) {
     check_preset<si::max_autotune, T...>(fn, e, "max_autotune");
     check_preset<si::max_fusion, T...>(fn, e, "max_fusion");

@@ -91,7 +91,7 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
   if constexpr (custom_node<Program, Index> >= 0) {
     run_custom<Program, Index>(c, true, stream);
   } else if constexpr (kind == kernel_kind::pointwise) {
-    cuda::pointwise<typename parts::main, fixed_or_unknown(kernel::value.space.numel)>(
+    cuda::pointwise<typename parts::main, fixed_or_unknown(kernel::value.space.numel), Program::chosen.few_blocks>(
         c.template kernel_arguments<Index>(), stream, name);
   } else if constexpr (is_loop(kind)) {
     constexpr long numel = fixed_or_unknown(kernel::value.space.numel),

@@ -56,6 +56,7 @@ struct options {
 
   // ---- kernels
   int persistent_reduction_limit = 16384;  ///< rnumel up to which a row stays on chip: 1024 threads hold 16 values each
+  int few_blocks = 32;                 ///< so small a pointwise kernel takes elements one by one, on more multiprocessors
 
   friend constexpr bool operator==(const options&, const options&) = default;
 };

@@ -16,8 +16,7 @@ namespace detail {
 template <int Width, class Index, class... S, class Args>
 void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using shape = pointwise_shape<body<S...>, Width>;
-  constexpr std::int64_t tile = static_cast<std::int64_t>(shape::threads) * shape::items * Width;
-  const auto grid = dim3(static_cast<unsigned>((args.numel + tile - 1) / tile));
+  const auto grid = dim3(static_cast<unsigned>((args.numel + shape::tile - 1) / shape::tile));
   launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(shape::threads), stream, name, args);
 }
 
@@ -45,8 +44,9 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
 }  // namespace detail
 
 /// Runs Body for every x in [0, numel). `name` is the kernel's, for errors. A static extent (StaticNumel >= 0) saves
-/// the user the compilation of variants that cannot be needed.
-template <class Body, long StaticNumel = -1, class Args>
+/// the user the compilation of variants that cannot be needed. Where vectors would make FewBlocks blocks or less
+/// (options.few_blocks), elements go one by one: more multiprocessors share the latency.
+template <class Body, long StaticNumel = -1, int FewBlocks = 0, class Args>
 void pointwise(const Args& args, cudaStream_t stream, const char* name) {
   constexpr int width = detail::access_facts<Body>::vector_width(loop_var::x, StaticNumel);
   if (args.numel <= 0) return;
@@ -55,10 +55,12 @@ void pointwise(const Args& args, cudaStream_t stream, const char* name) {
   if constexpr (StaticNumel < narrow_limit) {
     if (args.numel < narrow_limit) {
       if constexpr (width > 1) {
-        if (detail::access_facts<Body>::template fits<width, loop_var::x>(args))
-          return detail::launch_transposed<width>(Body{}, args, stream, name)
-                     ? void()
-                     : detail::launch_pointwise<width, int>(Body{}, args, stream, name);
+        constexpr long few = long(FewBlocks) * detail::pointwise_shape<Body, width>::tile;
+        if (detail::access_facts<Body>::template fits<width, loop_var::x>(args)) {
+          if (detail::launch_transposed<width>(Body{}, args, stream, name)) return;
+          if constexpr (StaticNumel < 0 || StaticNumel > few)
+            if (args.numel > few) return detail::launch_pointwise<width, int>(Body{}, args, stream, name);
+        }
       }
       if (detail::launch_transposed<1>(Body{}, args, stream, name)) return;
       return detail::launch_pointwise<1, int>(Body{}, args, stream, name);
