@@ -44,6 +44,8 @@ constexpr auto sums3 = [](auto x) { return std::tuple(si::sum(x, si::axis<-1>), 
 TEST_CASE("mix-order: both axes, static shapes") {
   check_mix<1, F32<5, 3>>(sums);
   check_mix<1, F32<33, 17>>(sums);
+  check_mix<1, F32<33, 33>>(sums);
+  check_mix<1, BF16<64, 64>>(sums);
   check_mix<1, F32<3, 700>>(sums);
   check_mix<1, F32<600, 8>>(sums);
   check_mix<1, BF16<65, 96>>(sums);

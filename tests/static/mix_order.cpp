@@ -37,6 +37,23 @@ SINTER_MIX(MX01_few_rows, 2, 0, si::fuse<F32<4095, 1536>>(sums));
 SINTER_MIX(MX01_least, 1, 1, si::fuse<F32<4096, 1280>>(sums));
 SINTER_MIX(MX01_less, 2, 0, si::fuse<F32<4096, 1279>>(sums));
 
+// ---- max_fusion asks for no more rows than columns
+constexpr auto wide = si::fuse<si::max_fusion, F32<4096, 8192>>(sums);
+SINTER_MIX(square, 1, 1, si::fuse<si::max_fusion, F32<8192, 8192>>(sums));
+static_assert(square.bytes_read() == 4L * 8192 * 8192);
+static_assert(wide.kernel_count() == 1 && wide.bytes_read() == 4L * 4096 * 8192);
+SINTER_MIX(square_standard, 2, 0, si::fuse<F32<8192, 8192>>(sums));
+SINTER_MIX(square_rows, 1, 0, si::fuse<si::max_fusion, F32<8192, 8192>>([](auto x) {
+             return tuple(si::sum(x, si::axis<-1>), si::amax(x, si::axis<-1>));
+           }));
+SINTER_MIX(square_joined, 1, 1, si::fuse<si::max_fusion, F32<8192, 8192>>([](auto x) {
+             auto rows = si::sum(x, si::axis<1>), columns = si::sum(x, si::axis<0>);
+             return tuple(rows * 2.f, si::amax(x, si::axis<1>), columns * 3.f, si::sum(x * x, si::axis<0>));
+           }));
+SINTER_MIX(square_vertical, 2, 0, si::fuse<si::max_fusion, F32<8192, 8192>>([](auto x) {
+             return si::sum(x * si::unsqueeze<1>(si::sum(x, si::axis<1>)), si::axis<0>);
+           }));
+
 // ---- rows and columns, each way round, sums, products and means
 SINTER_MIX(MX02_sum, 1, 1, si::fuse<F32<32768, 768>>(sums));
 static_assert(MX02_sum.kernel(0).name == "per_fused_sum_0");

@@ -90,7 +90,7 @@ constexpr refusal can_fuse(State& s, int a, int b, shared_data& shared, loop_spa
   if (second.how == joint::mix_order) return refusal::before_mix_order;
   if ((first.has_template || second.has_template) && !passes(template_takes(s, a, b))) return reason;
   if (is_set_apart(s, a) || is_set_apart(s, b)) return refusal::set_apart;
-  const bool mixes = may_mix && !vertical && exchange_loops(s, a, b);
+  const bool mixes = may_mix && exchange_loops(s, a, b);
   if (mixes && !passes(can_mix_order(s, a, b))) return reason;
   if (mixes) shared = {mix_order_elements(s, a), 0};
   if (!mixes && !passes(share_data(s, a, b, shared))) return reason;

@@ -10,15 +10,6 @@
 
 namespace sinter::detail {
 
-/// Do both reduce, one what the other keeps? Of fusible pairs only those of a mix-order reduction.
-template <class State>
-constexpr bool exchange_loops(const State& s, int a, int b) {
-  const auto& x = s.groups[a];
-  const auto& y = s.groups[b];
-  if (x.has_scan || y.has_scan) return false;
-  return x.has_reduction && y.has_reduction && !s.is_joint(a) && !s.is_joint(b) && x.space.numel == y.space.rnumel &&
-         x.space.rnumel == y.space.numel && x.space.numel != x.space.rnumel;
-}
 /// What such a pair shares, as its score counts it: elements, not bytes.
 template <class State>
 constexpr std::int64_t mix_order_elements(const State& s, int a) {
@@ -72,6 +63,19 @@ constexpr bool reads_rows(State& s, int a, const loop_space& space) {
       if (f.terms[t].variable == loop_var::r && f.terms[t].div == 1 && f.terms[t].coef != 1) contiguous = false;
   });
   return contiguous;
+}
+
+/// Do both reduce, one what the other keeps, and neither waits for the other? Of fusible pairs only those of a
+/// mix-order reduction. Over a square both loops are alike; which side walks along memory tells them apart.
+template <class State>
+constexpr bool exchange_loops(State& s, int a, int b) {
+  const auto& x = s.groups[a];
+  const auto& y = s.groups[b];
+  if (x.has_scan || y.has_scan || !x.has_reduction || !y.has_reduction || s.is_joint(a) || s.is_joint(b)) return false;
+  if (x.space.numel != y.space.rnumel || x.space.rnumel != y.space.numel) return false;
+  if (x.ancestors.intersects(y.members) || y.ancestors.intersects(x.members)) return false;
+  if (x.space.numel != x.space.rnumel) return true;
+  return s.o->mix_order_rows_per_column <= 1 && reads_rows(s, a, x.space) != reads_rows(s, b, y.space);
 }
 
 /// Does a, which reduces columns, read a tensor whose neighbouring columns are neighbours in memory?

@@ -47,7 +47,7 @@ struct options {
   int prologue_read_ratio_percent = 110;  ///< a prologue may read at most this much of what it hands over
   int mix_order_min_elements = 5242880;   ///< 5 * 2^20: rows and columns share a kernel from so many elements on
   int mix_order_min_rows = 4096;          ///< and so many rows
-  int mix_order_rows_per_column = 2;      ///< and so many times more rows than columns
+  int mix_order_rows_per_column = 2;      ///< and so many times more rows than columns; 0 or 1: a square too
   int mix_order_max_columns = 16384;      ///< up to so many columns
   int split_reduction_length = 32768;  ///< rows from this length on, if there are few, are reduced before what needs it
   int split_reduction_rows = 16;       ///< so few: one block for each would leave most of a device idle
@@ -82,6 +82,7 @@ inline constexpr options max_fusion = [] {
   options o{};
   o.matmul_template = true;
   o.norm_prologue = true;
+  o.mix_order_rows_per_column = 0;
   return o;
 }();
 
