@@ -212,7 +212,7 @@ TEST_CASE("mix-order: the same bits every time, and close ones in tiles and with
   using row = row_sum<float, d0>;
   using column = column_sum<float, d0>;
   const std::int64_t rows = 20000, columns = 96;
-  static_assert(share_rows(20000).groups() > 1);
+  static_assert(share_rows(rows, columns).groups() > 1);
   const auto a = numbers<float>(rows * columns, 1), bias = numbers<float>(columns, 2);
   device_array<float> da(a), db(bias), of_rows(rows), of_columns(columns);
   auto args = make_args<4, 0, 1>(rows, columns);
@@ -230,7 +230,7 @@ TEST_CASE("mix-order: the same bits every time, and close ones in tiles and with
   const auto in_tiles = [&](const char* what, auto launched) {
     device_array<unsigned char> workspace(
         static_cast<std::size_t>(mix_order_workspace_bytes<column>(rows, columns)));
-    cuda_ok(cudaMemset(workspace.data(), 0, 4 * sinter::detail::mix_order_facts<column>::counters(share_rows(rows))),
+    cuda_ok(cudaMemset(workspace.data(), 0, 4 * sinter::detail::mix_order_facts<column>::counters(share_rows(rows, columns))),
             "cudaMemset");
     run(what, [&] { launched(workspace.data()); });
     check_close(

@@ -87,9 +87,10 @@ struct mix_order_share {
   SINTER_HOST_DEVICE constexpr int groups() const { return (blocks + group - 1) / group; }
 };
 
-constexpr mix_order_share share_rows(std::int64_t rows) {
+constexpr mix_order_share share_rows(std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t most_blocks = 512;  // four blocks of 256 threads for each of 132 multiprocessors run at once
-  constexpr std::int64_t least_rows = 16;    // so the partial sums are at most a 16th of the elements
+  // The partial sums are at most a 16th of the elements; of wide rows a 32nd, for the blocks that add them take long.
+  const std::int64_t least_rows = columns > 4096 ? 32 : 16;
   mix_order_share s{};
   const std::int64_t even = (rows + most_blocks - 1) / most_blocks;
   s.rows = even < least_rows ? least_rows : even;
@@ -123,7 +124,7 @@ struct mix_order_facts<body<S...>> {
 template <class Column>
 constexpr std::int64_t mix_order_workspace_bytes(std::int64_t rows, std::int64_t columns) {
   using facts = detail::mix_order_facts<Column>;
-  return columns <= 0 ? 0 : facts::offset(facts::size, columns, share_rows(rows));
+  return columns <= 0 ? 0 : facts::offset(facts::size, columns, share_rows(rows, columns));
 }
 
 }  // namespace sinter

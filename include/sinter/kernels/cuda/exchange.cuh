@@ -44,7 +44,12 @@ __device__ __forceinline__ T from_first_lane(const T& value, int lanes) {
 template <class T>
 __device__ __forceinline__ T read_shared_by_blocks(const T* p) {
   T v;
-  if constexpr (sizeof(T) % 4 == 0 && alignof(T) >= 4) {
+  if constexpr (sizeof(T) % 16 == 0 && alignof(T) >= 16) {
+    uint4 w[sizeof(T) / 16];
+#pragma unroll
+    for (int i = 0; i < static_cast<int>(sizeof(T) / 16); ++i) w[i] = __ldcg(reinterpret_cast<const uint4*>(p) + i);
+    memcpy(&v, w, sizeof(T));
+  } else if constexpr (sizeof(T) % 4 == 0 && alignof(T) >= 4) {
     unsigned w[sizeof(T) / 4];
 #pragma unroll
     for (int i = 0; i < static_cast<int>(sizeof(T) / 4); ++i) w[i] = __ldcg(reinterpret_cast<const unsigned*>(p) + i);

@@ -25,6 +25,29 @@ struct walk_threads : row_threads<Threads> {
   }
 };
 
+/// The columns of a row that waits in registers. What both parts read is loaded alike, so that it is loaded once.
+template <int Width, int Items>
+struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {
+  static constexpr bool early_loads = false;
+};
+
+/// 32-bit words that a thread holds per column from row to row, or from phase to phase of a row.
+template <class Row, class Column>
+inline constexpr int walk_words = [] {
+  int words = (phase_facts<Row>::kept_bytes + 3) / 4;
+  for (int bytes : sinter::detail::split_facts<Column>::bytes) words += (bytes + 3) / 4;
+  return words;
+}();
+
+/// Do 64 registers do for so many columns of a thread, 24 of them for what it holds? Then two blocks of 512 run at
+/// once.
+template <class Row, class Column>
+constexpr bool is_light_walk(int columns) {
+  for (int bytes : sinter::detail::split_facts<Column>::bytes)
+    if (bytes > 4) return false;  // sums of eight bytes take pairs of registers
+  return phase_facts<Row>::is_light && phase_facts<Column>::is_light && columns * walk_words<Row, Column> <= 24;
+}
+
 /// Row-scope statements of Column's first phase without their stores: what a walk over rows may need of a column.
 template <class Column>
 struct column_values {
@@ -37,24 +60,26 @@ struct column_values {
 inline constexpr int walk_block = 256;
 static_assert(walk_block / 64 < 16);
 
+/// Neighbouring columns' states, which memory gives and takes as one.
+template <class State, int Count>
+struct alignas(Count * sizeof(State) % 16 == 0 ? 16 : alignof(State)) state_group {
+  State states[Count];
+};
+
 /// Where the states of reduction I lie: those of block or group `slot`, column after column.
-template <class Column, int I, class S>
+template <class Column, int I, class S, int Width>
 struct partial_sums {
   using state = typename reduction_of<S>::state;
+  using group = state_group<state, Width>;
   state* first;
   std::int64_t columns;
   __device__ __forceinline__ partial_sums(void* workspace, std::int64_t columns, const mix_order_share& share)
       : first(reinterpret_cast<state*>(static_cast<unsigned char*>(workspace) +
                                        sinter::detail::mix_order_facts<Column>::offset(I, columns, share))),
         columns(columns) {}
-  __device__ __forceinline__ state* at(int slot, std::int64_t column) const { return first + slot * columns + column; }
-
-  /// The states of slots [begin, end) of one column, in order. Eight at a time are on their way.
-  __device__ __forceinline__ state total(int begin, int end, std::int64_t column) const {
-    state sum = reduction_of<S>::init();
-#pragma unroll 8
-    for (int k = begin; k < end; ++k) sum = reduction_of<S>::combine(sum, read_shared_by_blocks(at(k, column)));
-    return sum;
+  /// Of Width neighbouring columns, a multiple of which there are.
+  __device__ __forceinline__ group* at(int slot, std::int64_t column) const {
+    return reinterpret_cast<group*>(first + slot * columns + column);
   }
 };
 
@@ -85,48 +110,48 @@ __device__ __forceinline__ void combine_walkers(Accumulators& acc, unsigned char
 }
 
 template <bool Wanted, int I, class S, class Column, class Tiling, class Accumulators>
-__device__ __forceinline__ void write_partials(Accumulators& acc, const tile<Tiling>& t, void* workspace,
+__device__ __forceinline__ void write_partials(Accumulators& acc, const tile<Tiling>& t, int slot, void* workspace,
                                                std::int64_t columns, const mix_order_share& share) {
   if constexpr (Wanted) {
-    const partial_sums<Column, I, S> sums(workspace, columns, share);
+    using partials = partial_sums<Column, I, S, Tiling::width>;
+    const partials sums(workspace, columns, share);
     const auto& states = lanes_of<I>(acc);
 #pragma unroll
     for (int u = 0; u < Tiling::items; ++u) {
       if (!t.ok[u]) continue;
+      typename partials::group out;
 #pragma unroll
-      for (int j = 0; j < Tiling::width; ++j)
-        *sums.at(static_cast<int>(blockIdx.x), t.at[u] + j) = states[u * Tiling::width + j];
+      for (int j = 0; j < Tiling::width; ++j) out.states[j] = states[u * Tiling::width + j];
+      *sums.at(slot, t.at[u]) = out;
     }
   }
 }
+/// The states of slots [begin, end), in order, on top of what is there. As many slots at a time are on their way
+/// as 32 registers hold.
 template <bool Wanted, int I, class S, class Column, class Tiling, class Accumulators>
-__device__ __forceinline__ void read_partials(Accumulators& acc, const tile<Tiling>& t, void* workspace,
-                                              std::int64_t columns, const mix_order_share& share) {
+__device__ __forceinline__ void add_partials(Accumulators& acc, const tile<Tiling>& t, int begin, int end,
+                                             void* workspace, std::int64_t columns, const mix_order_share& share) {
   if constexpr (Wanted) {
-    const partial_sums<Column, I, S> sums(workspace, columns, share);
+    const partial_sums<Column, I, S, Tiling::width> sums(workspace, columns, share);
+    auto& states = lanes_of<I>(acc);
+    constexpr int words = Tiling::size * static_cast<int>(sizeof(states[0])) / 4, at_once = words < 32 ? 32 / words : 1;
+#pragma unroll(at_once)
+    for (int slot = begin; slot < end; ++slot) {
 #pragma unroll
-    for (int u = 0; u < Tiling::items; ++u) {
+      for (int u = 0; u < Tiling::items; ++u) {  // of places past the end the last columns', which nobody writes back
+        const auto in = read_shared_by_blocks(sums.at(slot, t.at[u]));
 #pragma unroll
-      for (int j = 0; j < Tiling::width; ++j)  // of places past the end the last column's, which nobody writes back
-        lanes_of<I>(acc)[u * Tiling::width + j] = *sums.at(static_cast<int>(blockIdx.x), t.at[u] + j);
+        for (int j = 0; j < Tiling::width; ++j)
+          states[u * Tiling::width + j] = reduction_of<S>::combine(states[u * Tiling::width + j], in.states[j]);
+      }
     }
   }
 }
-
-template <bool Wanted, int I, class S, class Column>
-__device__ __forceinline__ void combine_group(void* workspace, std::int64_t columns, const mix_order_share& share,
-                                              int group, int begin, int end, std::int64_t column) {
+template <bool Wanted, int I, class S, int Lanes, class Accumulators, class Frame>
+__device__ __forceinline__ void finish_sums(Accumulators& acc, Frame& f) {
   if constexpr (Wanted) {
-    const partial_sums<Column, I, S> sums(workspace, columns, share);
-    *sums.at(share.blocks + group, column) = sums.total(begin, end, column);
-  }
-}
-template <bool Wanted, int I, class S, class Column, class Frame>
-__device__ __forceinline__ void finish_total(Frame& f, void* workspace, std::int64_t columns,
-                                             const mix_order_share& share, std::int64_t column) {
-  if constexpr (Wanted) {
-    const partial_sums<Column, I, S> sums(workspace, columns, share);
-    lanes_of<I>(f)[0] = reduction_of<S>::finish(sums.total(share.blocks, share.blocks + share.groups(), column));
+#pragma unroll
+    for (int l = 0; l < Lanes; ++l) lanes_of<I>(f)[l] = reduction_of<S>::finish(lanes_of<I>(acc)[l]);
   }
 }
 
@@ -136,16 +161,18 @@ __device__ __forceinline__ void combine_block(body<S...>, std::index_sequence<I.
   (combine_walkers<reduction_of<S>::is, static_cast<int>(I), S, Lanes>(acc, storage), ...);
 }
 template <class Tiling, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ void write_block(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                            const tile<Tiling>& t, void* workspace, std::int64_t columns,
-                                            const mix_order_share& share) {
-  (write_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, workspace, columns, share), ...);
+__device__ __forceinline__ void write_slot(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                           const tile<Tiling>& t, int slot, void* workspace, std::int64_t columns,
+                                           const mix_order_share& share) {
+  (write_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, slot, workspace, columns, share),
+   ...);
 }
 template <class Tiling, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ void read_block(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                           const tile<Tiling>& t, void* workspace, std::int64_t columns,
-                                           const mix_order_share& share) {
-  (read_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, workspace, columns, share), ...);
+__device__ __forceinline__ void add_slots(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                          const tile<Tiling>& t, int begin, int end, void* workspace,
+                                          std::int64_t columns, const mix_order_share& share) {
+  (add_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, begin, end, workspace, columns, share),
+   ...);
 }
 
 /// True in the block that raises a counter to `all`, with everything in sight that the others wrote before they did.
@@ -162,11 +189,13 @@ __device__ __forceinline__ bool comes_last(unsigned* counter, int all) {
 }
 
 /// After every block has left its states: the last of each group combines the group, the last group's the whole, and
-/// runs what follows from the columns' results.
-template <class Index, class Args, class... S, std::size_t... I>
-__device__ __forceinline__ void finish_mix_order(body<S...>, std::index_sequence<I...>, const Args& args,
+/// runs what follows from the columns' results. Width divides the number of columns.
+template <int Width, class Index, class Args, class... S, std::size_t... I>
+__device__ __forceinline__ void finish_mix_order(body<S...> column, std::index_sequence<I...> numbers, const Args& args,
                                                  void* workspace, const mix_order_share& share) {
   using Column = body<S...>;
+  constexpr int width = Width < 4 ? Width : 4;  // 16 bytes of sums
+  using tiling = tiling<loop_var::x, loop_var::x, width, 4 / width, Index>;
   const std::int64_t columns = args.rnumel;
   if (columns <= 0) return;
   auto* counters = static_cast<unsigned*>(workspace);
@@ -174,22 +203,27 @@ __device__ __forceinline__ void finish_mix_order(body<S...>, std::index_sequence
   const int end = begin + share.group < share.blocks ? begin + share.group : share.blocks;
   const int threads = static_cast<int>(blockDim.x * blockDim.y);
   const int mine = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  const auto each_tile = [&](int first_slot, int last_slot, auto then) {
+    accumulators<Column, tiling::size> sums;
+    tile<tiling> t;
+    for (std::int64_t c = mine * width; c < columns; c += std::int64_t(threads) * width * tiling::items) {
+      t.template place<0>(static_cast<Index>(c), threads * width, static_cast<Index>(columns) - width);
+      start<0, tiling::size>(column, numbers, sums);
+      add_slots<tiling>(column, numbers, sums, t, first_slot, last_slot, workspace, columns, share);
+      then(sums, t);
+    }
+  };
   if (!comes_last(counters + group, end - begin)) return;
-  for (std::int64_t c = mine; c < columns; c += threads)
-    (combine_group<reduction_of<S>::is, static_cast<int>(I), S, Column>(workspace, columns, share, group, begin, end,
-                                                                        c),
-     ...);
+  each_tile(begin, end, [&](auto& sums, const tile<tiling>& t) {
+    write_slot<tiling>(column, numbers, sums, t, share.blocks + group, workspace, columns, share);
+  });
   if (!comes_last(counters + share.groups(), share.groups())) return;
-  using single = tiling<loop_var::x, loop_var::x, 1, 1, Index>;
-  tile<single> t;
-  for (std::int64_t c = mine; c < columns; c += threads) {
-    t.at[0] = static_cast<Index>(c);
-    t.ok[0] = true;
-    frame<Column, single> f;
+  each_tile(share.blocks, share.blocks + share.groups(), [&](auto& sums, const tile<tiling>& t) {
+    frame<Column, tiling> f;
     evaluate<rows_of_phase<Column, 0>>(f, t, args);
-    (finish_total<reduction_of<S>::is, static_cast<int>(I), S, Column>(f, workspace, columns, share, c), ...);
+    (finish_sums<reduction_of<S>::is, static_cast<int>(I), S, tiling::size>(sums, f), ...);
     evaluate<rows_of_phase<Column, 1>>(f, t, args);
-  }
+  });
 }
 
 }  // namespace sinter::cuda::detail
@@ -200,11 +234,12 @@ namespace sinter::cuda {
 /// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only. A block
 /// of more than one row has at most walk_block threads.
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
-__global__ void __launch_bounds__(MaxBlock, MaxBlock <= 256 ? 2 : 1)
+__global__ void __launch_bounds__(MaxBlock,
+                                  MaxBlock <= 256 || detail::is_light_walk<Row, Column>(Width * Items) ? 2 : 1)
     mix_order_persistent(const Args args, void* const workspace, const mix_order_share share) {
   detail::begin_kernel();
   using row_tiling = detail::held_tiling<Row, Width, Items>;
-  using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, int>;
+  using column_tiling = detail::walk_tiling<Width, Items>;
   using numbers = std::make_index_sequence<Column::size>;
   constexpr int lanes = row_tiling::size;
   constexpr int half = detail::walk_block / 2;  // threads that hand their states over; none if a block has but one row
@@ -242,8 +277,9 @@ __global__ void __launch_bounds__(MaxBlock, MaxBlock <= 256 ? 2 : 1)
   }
   detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
   if (threadIdx.y == 0)
-    detail::write_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
-  detail::finish_mix_order<int>(Column{}, numbers{}, args, workspace, share);
+    detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, static_cast<int>(blockIdx.x), workspace,
+                                      args.rnumel, share);
+  detail::finish_mix_order<Width, int>(Column{}, numbers{}, args, workspace, share);
 }
 
 /// Any extents: a row at a time, walked in tiles once per phase; then, while the rows are in the cache, the columns of
@@ -267,6 +303,7 @@ __global__ void __launch_bounds__(detail::walk_block)
   const std::int64_t begin = blockIdx.x * share.rows;
   const std::int64_t end = begin + share.rows < args.numel ? begin + share.rows : args.numel;
   const split_part whole{nullptr, args.rnumel, 1};
+  const int slot = static_cast<int>(blockIdx.x);
   int turn = 0;
   std::int64_t at = begin;
   do {
@@ -281,19 +318,21 @@ __global__ void __launch_bounds__(detail::walk_block)
     for (Index c = 0; c < static_cast<Index>(args.rnumel); c += stride * Items) {
       column_tile.template place<0>(c + static_cast<Index>(threadIdx.x * Width), stride,
                                     static_cast<Index>(args.rnumel) - Width);
-      if (at == begin) detail::start<0, lanes>(Column{}, numbers{}, sums);
-      else detail::read_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
+      detail::start<0, lanes>(Column{}, numbers{}, sums);
+      if (at != begin)
+        detail::add_slots<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, slot + 1, workspace, args.rnumel,
+                                         share);
       detail::frame<Column, column_tiling> column;
       detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
       for (std::int64_t x = at; x < stop; ++x) {
         column_tile.fixed = static_cast<Index>(x);
         detail::evaluate_and_step<detail::elements_of_phase<Column, 0>, 0, lanes>(sums, column, column_tile, args);
       }
-      detail::write_block<column_tiling>(Column{}, numbers{}, sums, column_tile, workspace, args.rnumel, share);
+      detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, workspace, args.rnumel, share);
     }
     at += rows_at_once;
   } while (at < end);
-  detail::finish_mix_order<Index>(Column{}, numbers{}, args, workspace, share);
+  detail::finish_mix_order<Width, Index>(Column{}, numbers{}, args, workspace, share);
 }
 
 }  // namespace sinter::cuda

@@ -12,14 +12,6 @@ namespace sinter::cuda {
 
 namespace detail {
 
-/// 32-bit words that a thread holds per column from row to row, or from phase to phase of a row.
-template <class Row, class Column>
-inline constexpr int walk_words = [] {
-  int words = (phase_facts<Row>::kept_bytes + 3) / 4;
-  for (int bytes : sinter::detail::split_facts<Column>::bytes) words += (bytes + 3) / 4;
-  return words;
-}();
-
 constexpr int power_of_two_below(int n) {
   int p = 1;
   while (2 * p <= n) p *= 2;
@@ -66,7 +58,7 @@ constexpr row_shape choose_walk(std::int64_t columns, int width, int words) {
 template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
 void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, void* workspace, cudaStream_t stream,
                  const char* name) {
-  const mix_order_share share = share_rows(args.numel);
+  const mix_order_share share = share_rows(args.numel, args.rnumel);
   launch(&mix_order_persistent<body<R...>, body<C...>, Width, Items, Threads, MaxBlock, Exact, Args>,
          dim3(static_cast<unsigned>(share.blocks)),
          dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, workspace,
@@ -75,7 +67,7 @@ void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shap
 template <int Width, int Items, class Index, class... R, class... C, class Args>
 void launch_looped_walk(body<R...>, body<C...>, const Args& args, void* workspace, cudaStream_t stream,
                         const char* name) {
-  const mix_order_share share = share_rows(args.numel);
+  const mix_order_share share = share_rows(args.numel, args.rnumel);
   launch(&mix_order_looped<body<R...>, body<C...>, Width, Items, Index, Args>,
          dim3(static_cast<unsigned>(share.blocks)), dim3(walk_block), stream, name, args, workspace, share);
 }
@@ -107,8 +99,8 @@ void mix_order(const Args& args, void* workspace, cudaStream_t stream, const cha
   constexpr int items = few > width ? few / width : 1;
   if (args.numel <= 0 && args.rnumel <= 0) return;
   if (args.rnumel > 0) {
-    const auto bytes =
-        static_cast<std::size_t>(4 * sinter::detail::mix_order_facts<Column>::counters(share_rows(args.numel)));
+    const auto bytes = static_cast<std::size_t>(
+        4 * sinter::detail::mix_order_facts<Column>::counters(share_rows(args.numel, args.rnumel)));
     detail::check(cudaMemsetAsync(workspace, 0, bytes, stream), "cudaMemsetAsync", name);
   }
   if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&

@@ -13,8 +13,8 @@ namespace detail {
 /// The shape of a pointwise kernel's tile.
 template <class Body, int Width>
 struct pointwise_shape {
-  /// At least four 16-byte loads of a thread are in flight; more inputs need fewer items for that. A long body waits
-  /// for its arithmetic, not for memory, and is not worth the code: at most so many statements times elements.
+  /// Two to four 16-byte loads of a thread are in flight; other threads see to the rest. A long body waits for its
+  /// arithmetic, not for memory, and is not worth the code: at most so many statements times elements.
   static constexpr int code_limit = 256;
   static constexpr int items = [] {
     const auto facts = access_facts<Body>::at(loop_var::x, Width);
@@ -25,7 +25,7 @@ struct pointwise_shape {
       if (now.where.kind == access::contiguous) loads += now.bytes * Width > 16 ? now.bytes * Width / 16 : 1;
       if (now.where.kind == access::strided || now.where.kind == access::irregular) loads += Width;
     }
-    int items = loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
+    int items = loads >= 4 ? 1 : 2;
     while (items > 1 && items * Width * Body::size > code_limit) items /= 2;
     return items;
   }();
