@@ -24,8 +24,14 @@ struct tiling {
   struct staging {};  // of loads that do not come from memory: a tiling of another class may have some
   template <int I>
   static constexpr bool stages = false;
-  static constexpr bool guards = false;      // loads look whether an item is `ok`
-  static constexpr bool shifted = false;     // rows may begin and end inside of a vector; see shifted.hpp
+  static constexpr bool guards = false;   // loads look whether an item is `ok`
+  static constexpr bool shifted = false;  // rows may begin and end inside of a vector; see shifted.hpp
+  static constexpr bool loose = false;    // items may begin anywhere in memory; see loose.hpp
+  template <int I>
+  static constexpr bool shifts = false;  // this load is shifted into place
+  template <int I>
+  static constexpr bool leads = false;       // this store is aligned in spite of that
+  static constexpr bool overlaps = false;    // the last thread's lanes may be another's, too
   static constexpr int most_waiting = 256;   // bytes that a thread loads before it computes anything
   static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
   template <int I>
@@ -51,6 +57,12 @@ struct tile {
   __device__ __forceinline__ bool lane_ok(int item, int j) const {
     if constexpr (Tiling::shifted) return ok[item] || static_cast<unsigned>(at[item] + j) < staging.end;
     else return ok[item];
+  }
+
+  /// Is lane j one that no other thread has?
+  __device__ __forceinline__ bool is_new(int j) const {
+    if constexpr (Tiling::overlaps) return j >= staging.first_new;
+    else return true;
   }
 
   /// Items at first, first + stride, …; `last` is the last valid position, which the first Full items do not pass.

@@ -72,6 +72,17 @@ __device__ __forceinline__ Unit load_unit(const Unit* p) {
   else return *p;
 }
 
+/// A store that stays one: in the middle of other code the compiler may take a plain one apart into words.
+__device__ __forceinline__ void store_whole(uint4* p, const uint4& v) {
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
+               : "memory");
+}
+template <class Unit>
+__device__ __forceinline__ void store_whole(Unit* p, const Unit& v) {
+  *p = v;
+}
+
 template <class T, int Width>
 struct wide {
   static constexpr int bytes = Width * static_cast<int>(sizeof(T));
@@ -81,24 +92,31 @@ struct wide {
 
   template <bool ReadOnly>
   static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* p) {
+    T stored[Width];
+    read_stored<ReadOnly>(stored, p);
+    if constexpr (bytes % 4 == 0) {
+      unsigned words[bytes / 4];
+      memcpy(words, stored, bytes);
+      unpack(out, words);
+    } else {
 #pragma unroll
-    for (int c = 0; c < bytes / chunk; ++c) {
-      const unit raw = load_unit<ReadOnly>(reinterpret_cast<const unit*>(p) + c);
-      if constexpr (std::is_same_v<T, bf16> && chunk >= 4) {
-        // The upper half of a word is a float but for the lower bits: one operation, where shifting it out takes two.
-        unsigned words[chunk / 4];
-        memcpy(words, &raw, chunk);
+      for (int j = 0; j < Width; ++j) out[j] = widen<T>(stored[j]);
+    }
+  }
+  /// The values of what lies in memory.
+  static __device__ __forceinline__ void unpack(compute_t<T> (&out)[Width], const unsigned* words) {
+    if constexpr (std::is_same_v<T, bf16>) {
+      // The upper half of a word is a float but for the lower bits: one operation, where shifting it out takes two.
 #pragma unroll
-        for (int k = 0; k < chunk / 4; ++k) {
-          out[c * per_chunk + 2 * k] = __uint_as_float(words[k] << 16);
-          out[c * per_chunk + 2 * k + 1] = __uint_as_float(words[k] & 0xffff0000u);
-        }
-      } else {
-        T elements[per_chunk];
-        memcpy(elements, &raw, chunk);
-#pragma unroll
-        for (int k = 0; k < per_chunk; ++k) out[c * per_chunk + k] = widen<T>(elements[k]);
+      for (int k = 0; k < bytes / 4; ++k) {
+        out[2 * k] = __uint_as_float(words[k] << 16);
+        out[2 * k + 1] = __uint_as_float(words[k] & 0xffff0000u);
       }
+    } else {
+      T elements[Width];
+      memcpy(elements, words, bytes);
+#pragma unroll
+      for (int j = 0; j < Width; ++j) out[j] = widen<T>(elements[j]);
     }
   }
   template <bool ReadOnly>
@@ -109,12 +127,14 @@ struct wide {
       memcpy(&out[c * per_chunk], &raw, chunk);
     }
   }
+  template <bool Whole>
   static __device__ __forceinline__ void write(T* p, const T (&in)[Width]) {
 #pragma unroll
     for (int c = 0; c < bytes / chunk; ++c) {
       unit raw;
       memcpy(&raw, &in[c * per_chunk], chunk);
-      reinterpret_cast<unit*>(p)[c] = raw;
+      if constexpr (Whole) store_whole(reinterpret_cast<unit*>(p) + c, raw);
+      else reinterpret_cast<unit*>(p)[c] = raw;
     }
   }
 };
@@ -194,7 +214,7 @@ struct lanes_at {
   static __device__ __forceinline__ void write(T* base, const T (&in)[Width], const Tile& t, int u,
                                                const Sizes& sizes) {
     if constexpr (Kind == access::contiguous) {
-      wide<T, Width>::write(base + offset(0, t, u, sizes), in);
+      wide<T, Width>::template write<Tile::tiling::loose>(base + offset(0, t, u, sizes), in);
     } else {
 #pragma unroll
       for (int j = 0; j < Width; ++j) base[offset(j, t, u, sizes)] = in[j];

@@ -7,6 +7,7 @@
 
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/pointwise.cuh"
+#include "sinter/kernels/cuda/pointwise_loose.cuh"
 #include "sinter/kernels/cuda/pointwise_transposed.cuh"
 
 namespace sinter::cuda {
@@ -41,6 +42,22 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
   }
 }
 
+/// Launches what wide accesses do not fit: in chunks, if there are enough and rows are worth it.
+template <long StaticNumel = -1, int FewBlocks = 0, class... S, class Args>
+void launch_loose(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using facts = loose_facts<body<S...>>;
+  constexpr std::int64_t tile = loose_threads * facts::width, few = FewBlocks * tile;
+  if constexpr (facts::width > 0 && (StaticNumel < 0 || StaticNumel > few)) {
+    const auto plan = facts::plan(args);
+    if (plan.period > 0 && args.numel > few)
+      return launch(&sinter::cuda::pointwise_loose<body<S...>, Args>,
+                    dim3(static_cast<unsigned>((args.numel + plan.lead + tile - 1) / tile)), dim3(loose_threads),
+                    stream, name, args, plan);
+  }
+  if constexpr (facts::width == 0 || !facts::is_certain || StaticNumel <= few)
+    launch_pointwise<1, int>(body<S...>{}, args, stream, name);
+}
+
 }  // namespace detail
 
 /// Runs Body for every x in [0, numel). `name` is the kernel's, for errors. A static extent (StaticNumel >= 0) saves
@@ -54,16 +71,15 @@ void pointwise(const Args& args, cudaStream_t stream, const char* name) {
   constexpr std::int64_t narrow_limit = (std::int64_t(1) << 31) - (1 << 16);
   if constexpr (StaticNumel < narrow_limit) {
     if (args.numel < narrow_limit) {
-      if constexpr (width > 1) {
-        constexpr long few = long(FewBlocks) * detail::pointwise_shape<Body, width>::tile;
-        if (detail::access_facts<Body>::template fits<width, loop_var::x>(args)) {
-          if (detail::launch_transposed<width>(Body{}, args, stream, name)) return;
-          if constexpr (StaticNumel < 0 || StaticNumel > few)
-            if (args.numel > few) return detail::launch_pointwise<width, int>(Body{}, args, stream, name);
-        }
-      }
+      const bool fits = detail::access_facts<Body>::template fits<width, loop_var::x>(args);
+      if (fits && detail::launch_transposed<width>(Body{}, args, stream, name)) return;
       if (detail::launch_transposed<1>(Body{}, args, stream, name)) return;
-      return detail::launch_pointwise<1, int>(Body{}, args, stream, name);
+      if constexpr (width > 1 && !detail::loose_facts<Body>::wanted(width)) {
+        constexpr long few = long(FewBlocks) * detail::pointwise_shape<Body, width>::tile;
+        if constexpr (StaticNumel < 0 || StaticNumel > few)
+          if (fits && args.numel > few) return detail::launch_pointwise<width, int>(Body{}, args, stream, name);
+      }
+      return detail::launch_loose<StaticNumel, FewBlocks>(Body{}, args, stream, name);
     }
   }
   if constexpr (StaticNumel < 0 || StaticNumel >= narrow_limit)

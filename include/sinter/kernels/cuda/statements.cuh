@@ -12,6 +12,8 @@
 #include "sinter/kernels/cuda/access.hpp"
 #include "sinter/kernels/cuda/fast_math.cuh"
 #include "sinter/kernels/cuda/frame.cuh"
+#include "sinter/kernels/cuda/loose.hpp"
+#include "sinter/kernels/cuda/loose_words.cuh"
 #include "sinter/kernels/cuda/memory.cuh"
 #include "sinter/kernels/cuda/quotient.cuh"
 #include "sinter/kernels/cuda/shifted.hpp"
@@ -31,17 +33,22 @@ struct lane_shape {
   static constexpr int lanes = lane_facts<typename Frame::body_type, tiling>::lanes(I);
   static constexpr int width = lanes < tiling::width ? 1 : tiling::width;
   static constexpr int items = lanes / width;
-  static constexpr touch touches = access_facts<typename Frame::body_type>::at(tiling::vector, width).touches[I];
+  /// Of items that begin anywhere it counts how they go on, not where they begin.
+  static constexpr touch touches =
+      access_facts<typename Frame::body_type>::at(tiling::vector, tiling::loose ? 1 : width).touches[I];
   /// An access along a row that may begin and end inside of a vector.
   static constexpr bool in_shifted_row =
       tiling::shifted && body_facts<typename Frame::body_type>::facts.info[I].reads_r;
+  /// Wide accesses are for what lies at multiples of the width; a loose tiling knows which stores do.
+  static constexpr bool stays_aligned = !tiling::loose || tiling::template leads<I>;
   static constexpr bool read_only =
       tiling::early_loads && access_facts<typename Frame::body_type>::only_reads(touches.slot);
   template <class T, class At>
   using memory = lanes_at<T, At, tiling::vector, width,
-                          in_shifted_row ? access::contiguous
-                          : width == 1   ? access::irregular
-                                         : touches.where.kind,
+                          in_shifted_row                                               ? access::contiguous
+                          : width == 1                                                 ? access::irregular
+                          : !stays_aligned && touches.where.kind == access::contiguous ? access::strided
+                                                                                       : touches.where.kind,
                           in_shifted_row ? 1 : touches.where.step, read_only>;
   /// One index for all neighbours, and neighbours in memory: a row of an embedding table.
   static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
@@ -76,6 +83,9 @@ struct run_statement<load<Slot, T, At, Mask>> {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
     const T* base = static_cast<const T*>(args.pointers[Slot]);
+    if constexpr (Frame::tiling::template shifts<I>) {
+      if (!t.staging.at_edge) return read_loosely<I>(f, t, base, u, args.sizes);
+    }
     if constexpr (Frame::tiling::template packs<I>) {
       T stored[shape::width];
       if (reads_item<I, At, Frame>(t, u, args.sizes)) {
@@ -118,6 +128,29 @@ struct run_statement<load<Slot, T, At, Mask>> {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
     }
+  }
+
+ private:
+  /// A chunk that lies anywhere, with what is between its elements. A mask is the same for all of it.
+  template <int I, class Frame, class Sizes>
+  static __device__ __forceinline__ void read_loosely(Frame& f, const tile<typename Frame::tiling>& t, const T* base,
+                                                      int u, const Sizes& sizes) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    constexpr int width = shape::width, step = static_cast<int>(shape::touches.where.step);
+    constexpr int reach = step < 0 ? -step : step, below = step < 0 ? (width - 1) * reach : 0;
+    const T* first = base + memory::offset(0, t, u, sizes) - below;
+    bool on = true;
+    if constexpr (Mask >= 0) {  // no branch: other loads need not wait
+      on = lane_of<Mask>(f, u * width);
+      if (!on) first = reinterpret_cast<const T*>(t.staging.template range<I>().first);
+    }
+    loose_words<T, width * reach> around;
+    around.template fetch<shape::read_only>(first);
+    compute_t<T> raw[width * reach];
+    around.read(raw);
+#pragma unroll
+    for (int j = 0; j < width; ++j) lanes_of<I>(f)[u * width + j] = on ? raw[below + j * step] : compute_t<T>(0);
   }
 };
 
@@ -222,8 +255,9 @@ struct run_statement<inside<At, Low, High>> : run_by_lane<run_statement<inside<A
                                                int lane) {
     // Of neighbours that begin and end at a multiple of the width, as Low and High are, all are inside or none.
     using shape = lane_shape<I, Frame>;
-    constexpr bool alike = shape::width > 1 && shape::touches.where.kind == access::contiguous && !is_dynamic(Low) &&
-                           !is_dynamic(High) && Low % shape::width == 0 && High % shape::width == 0;
+    constexpr bool alike = !Frame::tiling::loose && shape::width > 1 &&
+                           shape::touches.where.kind == access::contiguous && !is_dynamic(Low) && !is_dynamic(High) &&
+                           Low % shape::width == 0 && High % shape::width == 0;
     if constexpr (alike) lane = lane / shape::width * shape::width;
     const std::int64_t index = run_statement<index_value<At>>::template value<I>(f, t, args, lane);
     return sinter::detail::resolve(Low, args.sizes) <= index && index < sinter::detail::resolve(High, args.sizes);
@@ -298,12 +332,15 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j)
         if (t.lane_ok(u, j)) base[memory::offset(j, t, u, args.sizes)] = raw[j];
-    } else if (all) {
+    } else if (all && shape::stays_aligned) {
       memory::write(base, raw, t, u, args.sizes);
-    } else if constexpr (Mask >= 0 && shape::width > 1) {
+    } else if constexpr ((Mask >= 0 || !shape::stays_aligned) && shape::width > 1) {
 #pragma unroll
-      for (int j = 0; j < shape::width; ++j)
-        if (lane_of<Mask>(f, u * shape::width + j)) base[memory::offset(j, t, u, args.sizes)] = raw[j];
+      for (int j = 0; j < shape::width; ++j) {
+        bool on = t.is_new(j);
+        if constexpr (Mask >= 0) on = on && lane_of<Mask>(f, u * shape::width + j);
+        if (on) base[memory::offset(j, t, u, args.sizes)] = raw[j];
+      }
     }
   }
 };

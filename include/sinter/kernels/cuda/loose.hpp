@@ -1,0 +1,253 @@
+// Pointwise bodies whose chunks of `width` neighbours may begin anywhere in memory and whose rows may end inside of
+// one: odd widths, broadcasts of them, slices, pointers into the middle of something. A chunk is simple if every access
+// walks it in equal steps; it is then read in aligned words that are shifted into place (loose_words.cuh). The few
+// others go element by element. Which chunks are which is decided here, what becomes of them is pointwise_loose.cuh's
+// matter. No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/access.hpp"
+#include "sinter/kernels/cuda/loose_terms.hpp"
+
+namespace sinter::cuda::detail {
+
+/// The aligned words that a load may read: those that lie inside of what it touches.
+struct loose_range {
+  std::uintptr_t first = 0, end = 0;
+};
+/// What a launch of N loose loads knows. Chunks begin `lead` elements early, so that stores are aligned. Rows end at
+/// multiples of `period` only; 0: too few chunks are simple.
+template <int N>
+struct loose_plan {
+  int lead = 0, period = 0;
+  loose_range ranges[N > 0 ? N : 1];
+};
+
+/// What one statement asks of loose chunks. A load or index may go in steps; a store may not.
+template <class S>
+struct loose_access {
+  static constexpr bool allowed = false, indexed = false, is_load = false, loads = false, stores = false;
+  static constexpr bool leads = false, masked = false;
+};
+struct loose_always {
+  static constexpr bool allowed = true, indexed = false, is_load = false, loads = false, stores = false;
+  static constexpr bool leads = false, masked = false;
+};
+template <class At_, class T, int Slot, bool Loads, bool Stores>
+struct loose_indexed {
+  using at = At_;
+  using element = T;
+  static constexpr pattern where = at_pattern<At_>::of(loop_var::x, 1);
+  static constexpr int bytes = sizeof(T), slot = Slot;
+  /// Neighbours that a load of `width` reads, with those between its own.
+  static constexpr long reach = where.kind == access::uniform ? 0 : where.step < 0 ? -where.step : where.step;
+  static constexpr bool indexed = true, is_load = Loads, stores = Stores, masked = false;
+  static constexpr bool leads = Stores && !loose_at<At_>::breaks;
+  static constexpr bool loads = Loads && reach > 0;
+  static constexpr bool allowed = where.kind != access::irregular && (!Loads || reach <= 4) && (!Stores || reach == 1);
+};
+template <int Slot, class T, class At, int Mask>
+struct loose_access<load<Slot, T, At, Mask>> : loose_indexed<At, T, Slot, true, false> {
+  static constexpr bool masked = Mask >= 0;
+  static constexpr int mask = Mask;
+};
+template <int Slot, class T, int A, class At, int Mask>
+struct loose_access<store<Slot, T, A, At, Mask>> : loose_indexed<At, T, Slot, false, true> {};
+template <class At>
+struct loose_access<index_value<At>> : loose_indexed<At, char, -1, false, false> {};
+template <class At, long Low, long High>
+struct loose_access<inside<At, Low, High>> : loose_indexed<At, char, -1, false, false> {};
+template <int Slot, class T>
+struct loose_access<scalar<Slot, T>> : loose_always {};
+template <class T, long Bits>
+struct loose_access<constant<T, Bits>> : loose_always {};
+template <class Op, class T, class Result, int A, int B, int C>
+struct loose_access<compute<Op, T, Result, A, B, C>> : loose_always {};
+template <class From, class To, int A>
+struct loose_access<cast_to<From, To, A>> : loose_always {};
+template <class From, class To, int A>
+struct loose_access<widen_to<From, To, A>> : loose_always {};
+
+template <class Body>
+struct loose_facts;
+template <class... S>
+struct loose_facts<body<S...>> {
+  using B = body<S...>;
+  static constexpr int num_loads = (0 + ... + (loose_access<S>::loads ? 1 : 0));
+  template <int I>
+  static constexpr bool shifts = [] {
+    constexpr bool all[] = {loose_access<S>::loads..., false};
+    return all[I];
+  }();
+  /// The number of statement I among the loose loads.
+  template <int I>
+  static constexpr int number = [] {
+    const bool loads[] = {loose_access<S>::loads..., false};
+    int n = 0;
+    for (int i = 0; i < I; ++i) n += loads[i] ? 1 : 0;
+    return n;
+  }();
+
+  /// What masks of loads follow from; and may be known before anything is loaded.
+  struct mask_table {
+    bool needed[sizeof...(S) + 1]{}, known = true;
+  };
+  static constexpr mask_table masks = [] {
+    mask_table t{};
+    const auto& info = body_facts<B>::facts.info;
+    const bool masked[] = {loose_access<S>::masked..., false}, loads[] = {loose_access<S>::is_load..., false};
+    for (int s = static_cast<int>(sizeof...(S)) - 1; s >= 0; --s) {
+      if (masked[s]) t.needed[info[s].operands[0]] = true;
+      if (!t.needed[s]) continue;
+      t.known = t.known && !loads[s];
+      for (int operand : info[s].operands)
+        if (operand >= 0) t.needed[operand] = true;
+    }
+    return t;
+  }();
+
+  /// The number of which all others are multiples; 0 if none is.
+  template <class Value>
+  static constexpr std::int64_t period_of(const Value& value) {
+    constexpr std::int64_t never = 0x7fffffff;
+    std::int64_t least = never;
+    bool multiples = true;
+    const auto each = [&](const auto& f) {
+      const auto numbers_of = [&]<class A>(A) {
+        if constexpr (A::indexed)
+          for (const long n : loose_at<typename A::at>::numbers)
+            if (value(n) > 0) f(value(n));
+      };
+      (numbers_of(loose_access<S>{}), ...);
+    };
+    each([&](std::int64_t n) { least = n < least ? n : least; });
+    each([&](std::int64_t n) { multiples = multiples && n % least == 0; });
+    return multiples ? least : 0;
+  }
+  /// Is statement I a store whose chunks are all aligned if one is?
+  template <int I>
+  static constexpr bool leads = [] {
+    constexpr bool all[] = {loose_access<S>::leads..., false};
+    return all[I];
+  }();
+
+  /// Three of four chunks have to be simple; of elements of four bytes, which a warp moves well one by one, those of a
+  /// warp but for one.
+  static constexpr std::int64_t least_period(int width) { return width > 4 ? 4 * width : 32 * width; }
+
+  /// Elements of a chunk: the smallest type fills 16 bytes, the largest at most 32, and none that is stored more than
+  /// 16: neighbours that write half of each sector cost memory twice. 0: this body has none.
+  static constexpr int width = [] {
+    int smallest = 0, largest = 0, stored = 0;
+    bool irregular = false;
+    long reach = 1;
+    const auto take_in = [&]<class A>(A) {
+      irregular = irregular || !A::allowed;
+      if constexpr (A::loads || A::stores) {
+        if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
+        if (A::bytes > largest) largest = A::bytes;
+        if (A::loads && A::reach > reach) reach = A::reach;
+        if (A::stores && A::bytes > stored) stored = A::bytes;
+      }
+    };
+    (take_in(loose_access<S>{}), ...);
+    if (irregular || stored == 0 || !masks.known) return 0;
+    const std::int64_t period = period_of([](long n) { return is_dynamic(n) ? 0 : std::int64_t(n); });
+    int w = 16 / smallest;
+    while (w * largest > 32 || w * reach * largest > 64 || w * stored > 16) w /= 2;
+    return w * smallest < 4 || w < 2 || period < least_period(w) ? 0 : w;
+  }();
+
+  /// Are all launches so?
+  static constexpr bool is_certain = [] {
+    bool certain = (0 + ... + (loose_access<S>::leads ? 1 : 0)) < 2 && !(loose_access<S>::masked || ...);
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::indexed)
+        for (const long n : loose_at<typename A::at>::numbers) certain = certain && !is_dynamic(n);
+    };
+    (take_in(loose_access<S>{}), ...);
+    return certain;
+  }();
+
+  /// Where rows end: the only such number of the body, or no_period, or at the launch's plan.
+  static constexpr long no_period = 0, planned_period = -1;
+  static constexpr long period = [] {
+    long one = no_period;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::indexed)
+        for (const long n : loose_at<typename A::at>::numbers)
+          if (n != 0) one = one == no_period || one == n ? n : planned_period;
+    };
+    (take_in(loose_access<S>{}), ...);
+    return one;
+  }();
+
+  /// Would chunks that begin at multiples of the width still read element by element?
+  static constexpr bool wanted(int aligned_width) {
+    const auto loosely = [&]<class A>(A) {
+      if constexpr (A::loads) {
+        const pattern p = at_pattern<typename A::at>::of(loop_var::x, aligned_width);
+        return p.kind != access::contiguous && p.kind != access::uniform;
+      } else {
+        return false;
+      }
+    };
+    return width > 0 && (loosely(loose_access<S>{}) || ...);
+  }
+
+  template <class Args>
+  static loose_plan<num_loads> plan(const Args& args) {
+    loose_plan<num_loads> p;
+    const std::int64_t period = period_of([&](long n) { return sinter::detail::resolve(n, args.sizes); });
+    p.period = period < least_period(width) ? 0 : static_cast<int>(period);
+    int n = 0, known = 1;  // the lead is known modulo this
+    bool agree = true;     // do all stores want the same lead?
+    bool readable = true;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::loads) {
+        p.ranges[n] = range_of(A{}, args);
+        // What a mask keeps out is read from there.
+        if (A::masked && p.ranges[n].end < p.ranges[n].first + width * A::reach * A::bytes + 16) readable = false;
+        ++n;
+      }
+      if constexpr (A::leads) {
+        constexpr int unit = width * A::bytes < 16 ? width : 16 / A::bytes;
+        const int lead = static_cast<int>(address_of(A{}, args) / A::bytes % unit), both = unit < known ? unit : known;
+        agree = agree && lead % both == p.lead % both && address_of(A{}, args) % A::bytes == 0;
+        if (unit > known) p.lead = lead, known = unit;
+      }
+    };
+    (take_in(loose_access<S>{}), ...);
+    if (!agree || !readable) p.period = 0;
+    return p;
+  }
+
+ private:
+  template <class A, class Args>
+  static std::uintptr_t address_of(A, const Args& args) {
+    const std::int64_t offset = loose_at<typename A::at>::resolve_in(args).offset;
+    return reinterpret_cast<std::uintptr_t>(args.pointers[A::slot]) + static_cast<std::uintptr_t>(offset * A::bytes);
+  }
+  template <class A, class Args>
+  static loose_range range_of(A, const Args& args) {
+    using at = loose_at<typename A::at>;
+    auto t = at::resolve_in(args);
+    if constexpr (A::masked) {
+      if (!mask_of<B, A::mask>::narrow(false, t, at::size, args)) return {};
+    }
+    std::int64_t first = t.offset, last = t.offset;
+    for (int i = 0; i < at::size; ++i) {
+      const loose_term& now = t.of[i];
+      if (now.values.low >= now.values.high) return {};
+      (now.coef < 0 ? last : first) += now.coef * now.values.low;
+      (now.coef < 0 ? first : last) += now.coef * (now.values.high - 1);
+    }
+    const auto base = reinterpret_cast<std::uintptr_t>(args.pointers[A::slot]);
+    constexpr std::uintptr_t unit = 16;
+    return {(base + static_cast<std::uintptr_t>(first * A::bytes) + unit - 1) / unit * unit,
+            (base + static_cast<std::uintptr_t>((last + 1) * A::bytes)) / unit * unit};
+  }
+};
+
+}  // namespace sinter::cuda::detail

@@ -1,0 +1,64 @@
+// Neighbours in memory that may begin anywhere, read in aligned words and shifted into place once they are here.
+// Which words may be read is loose.hpp's matter. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/memory.cuh"
+
+namespace sinter::cuda::detail {
+
+/// Count neighbours of type T.
+template <class T, int Count>
+class loose_words {
+ public:
+  static constexpr int bytes = Count * static_cast<int>(sizeof(T));
+  static constexpr int unit_bytes = bytes < 16 ? bytes : 16;
+  using unit = typename word<unit_bytes>::type;
+  static_assert(unit_bytes >= 4 && bytes % unit_bytes == 0);
+
+  /// Do all words that fetch(p) reads lie in `range`?
+  static __device__ __forceinline__ bool lie_in(const loose_range& range, const T* p) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    const auto first = address & ~std::uintptr_t(unit_bytes - 1);
+    return first >= range.first && ((address + bytes + unit_bytes - 1) & ~std::uintptr_t(unit_bytes - 1)) <= range.end;
+  }
+
+  /// Sends for the words around p. The last is the one before it, where no other is needed.
+  template <bool ReadOnly>
+  __device__ __forceinline__ void fetch(const T* p) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    shift_ = static_cast<unsigned>(address) & (unit_bytes - 1);
+    const unit* from = reinterpret_cast<const unit*>(address - shift_);
+    constexpr int last = bytes / unit_bytes;
+#pragma unroll
+    for (int k = 0; k <= last; ++k) {
+      const unit raw = load_unit<ReadOnly>(k < last ? from + k : from + (shift_ == 0 ? last - 1 : last));
+      memcpy(words_ + k * (unit_bytes / 4), &raw, unit_bytes);
+    }
+  }
+
+  /// Word by word, then inside of the words.
+  __device__ __forceinline__ void read(compute_t<T> (&out)[Count]) {
+    if constexpr (unit_bytes > 8) move_down<2>((shift_ & 8) != 0);
+    if constexpr (unit_bytes > 4 && sizeof(T) <= 4) move_down<1>((shift_ & 4) != 0);
+    if constexpr (sizeof(T) < 4) {
+#pragma unroll
+      for (int i = 0; i < bytes / 4; ++i) words_[i] = __funnelshift_r(words_[i], words_[i + 1], shift_ % 4 * 8);
+    }
+    wide<T, Count>::unpack(out, words_);
+  }
+
+ private:
+  static constexpr int num_words = (bytes + unit_bytes) / 4;
+  template <int By>
+  __device__ __forceinline__ void move_down(bool wanted) {
+#pragma unroll
+    for (int i = 0; i + By < num_words; ++i) words_[i] = wanted ? words_[i + By] : words_[i];
+  }
+
+  unsigned words_[num_words];
+  unsigned shift_;
+};
+
+}  // namespace sinter::cuda::detail

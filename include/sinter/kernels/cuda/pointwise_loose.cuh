@@ -1,0 +1,133 @@
+// The pointwise kernel for rows of odd length and data off its alignment: a thread takes chunks of Width neighbours as
+// pointwise.cuh does, but they begin where stores are aligned, and loads are shifted into place. What is left, the
+// chunks in which a row ends and those at the ends of memory, a warp takes together, element by element.
+// Which accesses can do that is loose.hpp's matter. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <utility>
+
+#include "sinter/kernels/cuda/evaluate.cuh"
+#include "sinter/kernels/cuda/overlap.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+template <class Body>
+using loose_plan_of = loose_plan<loose_facts<Body>::num_loads>;
+
+inline constexpr int loose_threads = 256;  // of 128 a multiprocessor begins too few blocks in a microsecond
+
+/// A thread has one chunk. Of several, which must all be simple to be read at once, more would go element by element.
+template <class Body>
+struct loose_tiling : tiling<loop_var::x, loop_var::x, loose_facts<Body>::width, 1, int> {
+  static constexpr bool loose = true;
+  template <int I>
+  static constexpr bool shifts = loose_facts<Body>::template shifts<I>;
+  template <int I>
+  static constexpr bool leads = loose_facts<Body>::template leads<I>;
+  struct staging {
+    static constexpr bool at_edge = false;
+    const loose_plan_of<Body>* plan = nullptr;
+    template <int I>
+    __device__ __forceinline__ const loose_range& range() const {
+      return plan->ranges[loose_facts<Body>::template number<I>];
+    }
+  };
+};
+
+template <class Body, bool Masks>
+struct masks_or_others {
+  static constexpr bool select(int s) { return loose_facts<Body>::masks.needed[s] == Masks; }
+};
+
+/// Does the mask of load I, if it has one, let in all of the chunk at x or nothing, and may the words around it be
+/// read? What begins anew nowhere leaves memory only at the ends of x.
+template <class Body, int I, class S, class Frame, class Args>
+__device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, const loose_plan_of<Body>& plan) {
+  using access = loose_access<S>;
+  constexpr int width = Frame::tiling::width;
+  bool readable = true, outside = false;
+  if constexpr (access::masked) {
+    auto& mask = lanes_of<access::mask>(f);
+    outside = !mask[0];
+#pragma unroll
+    for (int j = 1; j < width; ++j) {
+      readable &= mask[j] == mask[0];
+      mask[j] = mask[0];
+    }
+  }
+  if constexpr (access::loads) {
+    if constexpr (access::masked || loose_at<typename access::at>::breaks) {
+      using T = typename access::element;
+      constexpr int number = loose_facts<Body>::template number<I>, slot = access::slot;
+      constexpr int reach = static_cast<int>(access::reach), below = access::where.step < 0 ? (width - 1) * reach : 0;
+      const std::int64_t offset = offset_of<typename access::at>::at_xr(x, 0, args.sizes);
+      const T* first = static_cast<const T*>(args.pointers[slot]) + offset - below;
+      readable &= outside | loose_words<T, width * reach>::lie_in(plan.ranges[number], first);
+    }
+  }
+  return readable;
+}
+
+/// Does the chunk at x lie inside of a row and of memory? The frame has the masks.
+template <class... S, std::size_t... I, class Frame, class Args>
+__device__ __forceinline__ bool is_simple(body<S...>, std::index_sequence<I...>, Frame& f, int x, const Args& args,
+                                          const loose_plan_of<body<S...>>& plan) {
+  using facts = loose_facts<body<S...>>;
+  constexpr int width = facts::width;
+  bool simple = (plan.period > 0) & (x >= width) & (x <= static_cast<int>(args.numel) - 2 * width);
+  if constexpr (facts::period != facts::no_period) {
+    const auto period = static_cast<unsigned>(
+        facts::period == facts::planned_period ? plan.period : sinter::detail::resolve(facts::period, args.sizes));
+    simple &= static_cast<unsigned>(x) % period + width <= period;
+  }
+  return (simple & ... & is_readable<body<S...>, static_cast<int>(I), S>(f, x, args, plan));
+}
+
+/// Of a warp's chunks, the first of which begins at `first`, those that `others` has a bit of, element by element.
+template <class Body, class Args>
+__device__ __forceinline__ void take_elements(const Args& args, unsigned others, int first) {
+  constexpr int width = loose_facts<Body>::width, at_once = 32 / width;
+  using single = tiling<loop_var::x, loop_var::x, 1, 1, int>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll 1
+  while (others != 0) {
+    unsigned mine = 0;
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      const unsigned lowest = others & -others;
+      if (k == lane / width) mine = lowest;
+      others ^= lowest;
+    }
+    const int x = first + (__ffs(static_cast<int>(mine)) - 1) * width + lane % width;
+    tile<single> tile;
+    tile.ok[0] = mine != 0 && x >= 0 && x < args.numel;
+    tile.at[0] = tile.ok[0] ? x : 0;
+    frame<Body, single> frame;
+    evaluate<every_statement>(frame, tile, args);
+  }
+}
+
+}  // namespace detail
+
+/// Body over numel elements. Requires: numel fits int; the plan is loose_facts<Body>::plan(args).
+template <class Body, class Args>
+__global__ void __launch_bounds__(detail::loose_threads)
+    pointwise_loose(const Args args, const detail::loose_plan_of<Body> plan) {
+  detail::begin_kernel();
+  using tiling = detail::loose_tiling<Body>;
+  constexpr int width = tiling::width;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int first = static_cast<int>(blockIdx.x) * (detail::loose_threads * width) - plan.lead;
+  detail::tile<tiling> tile;
+  tile.staging.plan = &plan;
+  tile.at[0] = first + thread * width, tile.ok[0] = true;
+  detail::frame<Body, tiling> frame;
+  detail::evaluate<detail::masks_or_others<Body, true>>(frame, tile, args);
+  const bool simple = detail::is_simple(Body{}, std::make_index_sequence<Body::size>{}, frame, tile.at[0], args, plan);
+  if (simple) detail::evaluate<detail::masks_or_others<Body, false>>(frame, tile, args);
+  detail::take_elements<Body>(args, __ballot_sync(0xffffffffu, !simple), first + thread / 32 * 32 * width);
+}
+
+}  // namespace sinter::cuda

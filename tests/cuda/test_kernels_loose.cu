@@ -1,0 +1,128 @@
+// Pointwise bodies whose rows end anywhere and whose data lie anywhere: the same bits as element by element, for every
+// width, alignment and element type, and nothing beside the results is written.
+// SPDX-License-Identifier: BSL-1.0
+#include "test_kernels_support.cuh"
+
+#include "sinter/kernels/cuda/pointwise_launch.cuh"
+
+using namespace kernel_tests;
+
+namespace {
+
+struct shape {
+  std::int64_t rows, columns;
+};
+constexpr shape shapes[] = {{1, 1},   {1, 5},    {3, 7},    {100, 7},  {5, 8},     {40, 9},   {64, 15},
+                            {33, 31}, {17, 100}, {9, 1001}, {300, 65}, {2, 10007}, {1, 4099}, {1000, 3}};
+constexpr int shifts[][3] = {{0, 0, 0}, {1, 0, 0}, {0, 3, 0}, {0, 0, 1}, {3, 5, 7}, {8, 1, 2}};
+
+/// Runs Body on x (slot 0), y (slot 1) and the result (slot 2) and compares it with the kernel of single elements.
+/// Sizes: the columns of the result, then those of a row of x.
+template <class Body, class X, class Y, class Out>
+void compare(const char* name, const shape& s, std::int64_t x_size, std::int64_t y_size, std::int64_t pitch) {
+  const std::int64_t n = s.rows * s.columns;
+  const auto x = numbers<X>(x_size, 1);
+  const auto y = numbers<Y>(y_size, 2);
+  for (const auto& shift : shifts) {
+    device_array<X> dx(x, shift[0]);
+    device_array<Y> dy(y, shift[1]);
+    device_array<Out> out(n, shift[2]), expected(n, shift[2]);
+    auto args = make_args<3, 1, 2>(n, 1);
+    args.sizes[0] = s.columns, args.sizes[1] = pitch;
+    args.scalars[0] = {2.0, 2};
+    args.pointers[0] = dx.data(), args.pointers[1] = dy.data(), args.pointers[2] = expected.data();
+    const std::string what = label(name, s.rows, s.columns) + " off by " + std::to_string(shift[0]) + ", " +
+                             std::to_string(shift[1]) + ", " + std::to_string(shift[2]);
+    run(what, [&] { cuda::detail::launch_pointwise<1, std::int64_t>(Body{}, args, nullptr, "loose_test"); });
+    args.pointers[2] = out.data();
+    run(what, [&] { cuda::detail::launch_loose(Body{}, args, nullptr, "loose_test"); });
+    const auto want = expected.host();
+    check_close(
+        what, out.host(), [&](std::size_t i) { return number(want[i]); }, 0, 0);
+    out.check_guards(what);
+    dx.check_guards(what), dy.check_guards(what);
+  }
+}
+
+/// x[i, j] * 2 + row[j], x / column[i], and column[i] * row[j].
+template <class X, class Y, class Out, long C>
+using add_row =
+    body<load<0, X, at_x>, load<1, Y, at<0, x_term<1, 1, C>>>, widen_to<X, Out, 0>, widen_to<Y, Out, 1>, scalar<0, Out>,
+         compute<ops::mul, Out, Out, 2, 4>, compute<ops::add, Out, Out, 5, 3>, store<2, Out, 6, at_x>>;
+template <class T, long C>
+using scale_column =
+    body<load<0, T, at_x>, load<1, T, at<0, x_term<1, C>>>, compute<ops::mul, T, T, 0, 1>, store<2, T, 2, at_x>>;
+template <class T, long C>
+using outer = body<load<0, T, at<0, x_term<1, C>>>, load<1, T, at<0, x_term<1, 1, C>>>, compute<ops::mul, T, T, 0, 1>,
+                   store<2, T, 2, at_x>>;
+
+/// Columns of a wider matrix: every Step-th from the Offset-th on, and backwards.
+template <class T, long C, long Pitch, long Offset, long Step>
+using columns_of = body<load<0, T, at<Offset, x_term<Pitch, C>, x_term<Step, 1, C>>>, scalar<0, T>,
+                        compute<ops::mul, T, T, 0, 1>, store<2, T, 2, at_x>>;
+/// [x, 2 * y] of rows of First and C - First columns.
+template <class T, long C, long First>
+using joined = body<inside<at<0, x_term<1, 1, C>>, 0, First>, compute<ops::logical_not, bool, bool, 0>,
+                    load<0, T, at<0, x_term<First, C>, x_term<1, 1, C>>, 0>,
+                    load<1, T, at<-First, x_term<C - First, C>, x_term<1, 1, C>>, 1>, scalar<0, T>,
+                    compute<ops::mul, T, T, 3, 4>, compute<ops::where, T, T, 0, 2, 5>, store<2, T, 6, at_x>>;
+/// x between two columns of zeros, and between two rows of them.
+template <class T, long C>
+using padded = body<inside<at<-1, x_term<1, 1, C>>, 0, C - 2>, load<0, T, at<-1, x_term<C - 2, C>, x_term<1, 1, C>>, 0>,
+                    store<2, T, 1, at_x>>;
+template <class T, long C, long Rows>
+using padded_rows =
+    body<inside<at<-1, x_term<1, C>>, 0, Rows - 2>, load<0, T, at<-C, x_term<1>>, 0>, store<2, T, 1, at_x>>;
+/// Written backwards by rows: no store is aligned.
+template <class T, long C>
+using into_rows = body<load<0, T, at_x>, scalar<0, T>, compute<ops::mul, T, T, 0, 1>,
+                       store<2, T, 2, at<0, x_term<C, C>, x_term<1, 1, C>>>>;
+
+template <class X, class Y, class Out>
+void test_broadcasts(const char* name) {
+  for (const shape& s : shapes) {
+    const std::int64_t n = s.rows * s.columns;
+    compare<add_row<X, Y, Out, d0>, X, Y, Out>(name, s, n, s.columns, 0);
+    if constexpr (std::is_same_v<X, Y> && std::is_same_v<X, Out>) {
+      compare<scale_column<X, d0>, X, X, X>(name, s, n, s.rows, 0);
+      compare<outer<X, d0>, X, X, X>(name, s, s.rows, s.columns, 0);
+      compare<into_rows<X, d0>, X, X, X>(name, s, n, 1, 0);
+      compare<columns_of<X, d0, d1, 1, 1>, X, X, X>(name, s, s.rows * (s.columns + 3) + 1, 1, s.columns + 3);
+    }
+  }
+}
+
+template <class T>
+void test_views(const char* name) {
+  for (const std::int64_t rows : {1, 2, 37, 300}) {
+    compare<columns_of<T, 1000, 1001, 1, 1>, T, T, T>(name, {rows, 1000}, rows * 1001, 1, 0);
+    compare<columns_of<T, 501, 1001, 0, 2>, T, T, T>(name, {rows, 501}, rows * 1001, 1, 0);
+    compare<columns_of<T, 33, 99, 1, 3>, T, T, T>(name, {rows, 33}, rows * 99, 1, 0);
+    compare<columns_of<T, 99, 99, 98, -1>, T, T, T>(name, {rows, 99}, rows * 99, 1, 0);
+    compare<columns_of<T, 50, 99, 98, -2>, T, T, T>(name, {rows, 50}, rows * 99, 1, 0);
+    compare<joined<T, 1000, 501>, T, T, T>(name, {rows, 1000}, rows * 501, rows * 499, 0);
+    compare<joined<T, 63, 1>, T, T, T>(name, {rows, 63}, rows, rows * 62, 0);
+    compare<padded<T, 101>, T, T, T>(name, {rows, 101}, rows * 99, 1, 0);
+  }
+  compare<padded_rows<T, 65, 40>, T, T, T>(name, {40, 65}, 38 * 65, 1, 0);
+}
+
+}  // namespace
+
+TEST_CASE("loose chunks, broadcasts of any width") {
+  test_broadcasts<float, float, float>("f32");
+  test_broadcasts<bf16, bf16, bf16>("bf16");
+  test_broadcasts<f16, f16, f16>("f16");
+  test_broadcasts<std::int8_t, std::int8_t, std::int8_t>("i8");
+  test_broadcasts<double, double, double>("f64");
+  test_broadcasts<bf16, float, float>("bf16 + f32 -> f32");
+  test_broadcasts<float, bf16, bf16>("f32 + bf16 -> bf16");
+  test_broadcasts<std::uint8_t, float, float>("u8 + f32 -> f32");
+}
+
+TEST_CASE("loose chunks, slices, strides, concatenations and padding") {
+  test_views<float>("f32");
+  test_views<bf16>("bf16");
+  test_views<std::int8_t>("i8");
+  test_views<double>("f64");
+}
