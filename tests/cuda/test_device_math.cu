@@ -75,18 +75,34 @@ namespace {
 template <class Op, class T>
 __global__ void evaluate_short(float* y) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  y[i] = sinter::cuda::detail::function_for<Op, T>::apply(sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))));
+  y[i] =
+      sinter::cuda::detail::function_for<Op, T>::apply(sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))));
 }
 
-/// The largest error of Op over all values of T, in units of T's last place; of less than `floor` nothing counts.
-template <class Op, class T, class Truth>
-double worst_of_short(int digits, double floor, Truth truth) {
+/// Op of all values of T.
+template <class Op, class T>
+std::vector<float> all_short() {
   float* device = nullptr;
   std::vector<float> y(65536);
   REQUIRE(cudaMalloc(&device, sizeof(float) * y.size()) == cudaSuccess);
   evaluate_short<Op, T><<<256, 256>>>(device);
   REQUIRE(cudaMemcpy(y.data(), device, sizeof(float) * y.size(), cudaMemcpyDeviceToHost) == cudaSuccess);
   CHECK(cudaFree(device) == cudaSuccess);
+  return y;
+}
+
+template <class Op, class T>
+bool keeps_nan() {
+  const std::vector<float> y = all_short<Op, T>();
+  for (unsigned i = 0; i < 65536; ++i)
+    if (std::isnan(sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i)))) && !std::isnan(y[i])) return false;
+  return true;
+}
+
+/// The largest error of Op over all values of T, in units of T's last place; of less than `floor` nothing counts.
+template <class Op, class T, class Truth>
+double worst_of_short(int digits, double floor, Truth truth) {
+  const std::vector<float> y = all_short<Op, T>();
   double worst = 0;
   for (unsigned i = 0; i < 65536; ++i) {
     const double x = sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))), exact = truth(x);
@@ -116,7 +132,22 @@ void check_short(int digits) {
 TEST_CASE("functions of 16-bit values") {
   check_short<sinter::f16>(11);
   check_short<sinter::bf16>(8);
+}
+
+TEST_CASE("tanh and gelu of 16-bit values") {
   namespace ops = sinter::ops;
-  CHECK(worst_of_short<ops::tanh, sinter::bf16>(8, 0, [](double x) { return std::tanh(x); }) < 0.25);
-  CHECK(worst_of_short<ops::gelu, sinter::bf16>(8, 4e-7, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }) < 0.25);
+  const auto tanh = [](double x) { return std::tanh(x); };
+  const auto gelu = [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); };
+  CHECK(worst_of_short<ops::tanh, sinter::f16>(11, 0, tanh) < 0.25);
+  CHECK(worst_of_short<ops::tanh, sinter::bf16>(8, 0, tanh) < 0.25);
+  CHECK(worst_of_short<ops::gelu, sinter::f16>(11, 1.5e-8, gelu) < 0.25);
+  CHECK(worst_of_short<ops::gelu, sinter::bf16>(8, 4e-7, gelu) < 0.25);
+}
+
+TEST_CASE("fast functions keep NaN") {
+  namespace ops = sinter::ops;
+  CHECK(keeps_nan<ops::tanh, sinter::f16>());
+  CHECK(keeps_nan<ops::gelu, sinter::f16>());
+  CHECK(keeps_nan<ops::tanh, sinter::bf16>());
+  CHECK(keeps_nan<ops::gelu, sinter::bf16>());
 }

@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "sinter/base/dtype.hpp"
 #include "sinter/base/op.hpp"
 
 namespace sinter::cuda::detail {
@@ -18,34 +19,57 @@ __device__ __forceinline__ float exp2(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+/// Of neither 0 nor a subnormal.
+__device__ __forceinline__ float reciprocal(float x) {
+  float y = 0;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 // For f16 and bf16: relative errors of at most 2^-16 from the exponential, whose argument is below 128 in size.
 struct exp {
   static __device__ __forceinline__ float apply(float x) { return exp2(x * 0x1.715476p+0f); }
 };
 struct sigmoid {
-  static __device__ __forceinline__ float apply(float x) { return ::__fdividef(1.0f, 1.0f + exp::apply(-x)); }
+  static __device__ __forceinline__ float apply(float x) { return reciprocal(1.0f + exp::apply(-x)); }
 };
 struct silu {
-  static __device__ __forceinline__ float apply(float x) { return ::__fdividef(x, 1.0f + exp::apply(-x)); }
+  static __device__ __forceinline__ float apply(float x) { return x * reciprocal(1.0f + exp::apply(-x)); }
 };
 struct gelu_tanh {
   static __device__ __forceinline__ float apply(float x) {
     const float u = x * (1.5957691216057308f + 0.07135481627159863f * x * x);  // 2 sqrt(2/pi) (x + 0.044715 x^3)
-    return ::__fdividef(x, 1.0f + exp::apply(-u));
+    return x * reciprocal(1.0f + exp::apply(-u));
   }
 };
 
-// For bf16 only: relative errors of at most 2^-11.
-struct tanh {
+template <class T>
+struct tanh;
+template <class T>
+struct gelu;
+// For bf16: relative errors of at most 2^-11, for f16 2^-14.
+template <>
+struct tanh<bf16> {
   static __device__ __forceinline__ float apply(float x) {
     float y = 0;
     asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
   }
 };
+/// One function of the slow units, where an exponential and its reciprocal would be two.
+template <>
+struct tanh<f16> {
+  static __device__ __forceinline__ float apply(float x) {
+    if (::fabsf(x) > 5.0f) x = ::copysignf(5.0f, x);  // 1 - 2^-13.4
+    const float z = x * x;
+    const float p = ::__fmaf_rn(::__fmaf_rn(0x1.5f9ae8p-11f, z, 0x1.a383e4p-4f), z, 0x1.fff944p-1f);
+    const float q = ::__fmaf_rn(::__fmaf_rn(0x1.a41b9ap-7f, z, 0x1.bde310p-2f), z, 1.0f);
+    return x * p * reciprocal(q);
+  }
+};
 /// x times the normal distribution, which is the logistic function of an odd polynomial: 2^-11.3 for |x| < 5, below
 /// which less than 3.2e-7 is left of x.
-struct gelu {
+template <>
+struct gelu<bf16> {
   static __device__ __forceinline__ float apply(float x) {
     const float z = ::fminf(x * x, 25.0f);
     float p = 0x1.f28f6p-26f;
@@ -54,7 +78,24 @@ struct gelu {
     p = ::__fmaf_rn(p, z, 0x1.bc8f4cp-11f);
     p = ::__fmaf_rn(p, z, -0x1.b5c082p-4f);
     p = ::__fmaf_rn(p, z, -0x1.267b0ep+1f);
-    return ::__fdividef(x, 1.0f + exp2(x * p));
+    return x * reciprocal(1.0f + exp2(x * p));
+  }
+};
+/// 2^-15.9 for |x| < 5.7, below which 6e-9 is left of x.
+template <>
+struct gelu<f16> {
+  static __device__ __forceinline__ float apply(float x) {
+    const float z = ::fminf(x * x, 5.7f * 5.7f);
+    float p = -0x1.42b7b2p-40f;
+    p = ::__fmaf_rn(p, z, 0x1.a19bb4p-33f);
+    p = ::__fmaf_rn(p, z, -0x1.cf1a20p-27f);
+    p = ::__fmaf_rn(p, z, 0x1.1dde3cp-21f);
+    p = ::__fmaf_rn(p, z, -0x1.a482cap-17f);
+    p = ::__fmaf_rn(p, z, 0x1.504dd2p-13f);
+    p = ::__fmaf_rn(p, z, 0x1.f5f5f4p-14f);
+    p = ::__fmaf_rn(p, z, -0x1.adcd20p-4f);
+    p = ::__fmaf_rn(p, z, -0x1.26ac0cp+1f);
+    return x * reciprocal(1.0f + exp2(x * p));
   }
 };
 
@@ -65,18 +106,20 @@ template <class Op, class T>
 struct function_of {
   using type = Op;
 };
-#define SINTER_FAST(name, dtype)         \
+#define SINTER_FAST(name, dtype, ...)    \
   template <>                            \
   struct function_of<ops::name, dtype> { \
-    using type = fast::name;             \
+    using type = fast::__VA_ARGS__;      \
   };
-#define SINTER_FAST_16_BIT(name) SINTER_FAST(name, f16) SINTER_FAST(name, bf16)
+#define SINTER_FAST_16_BIT(name) SINTER_FAST(name, f16, name) SINTER_FAST(name, bf16, name)
 SINTER_FAST_16_BIT(exp)
 SINTER_FAST_16_BIT(sigmoid)
 SINTER_FAST_16_BIT(silu)
 SINTER_FAST_16_BIT(gelu_tanh)
-SINTER_FAST(tanh, bf16)
-SINTER_FAST(gelu, bf16)
+SINTER_FAST(tanh, f16, tanh<f16>)
+SINTER_FAST(tanh, bf16, tanh<bf16>)
+SINTER_FAST(gelu, f16, gelu<f16>)
+SINTER_FAST(gelu, bf16, gelu<bf16>)
 #undef SINTER_FAST_16_BIT
 #undef SINTER_FAST
 
