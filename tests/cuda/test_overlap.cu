@@ -1,0 +1,117 @@
+// Kernels of one stream come onto the device before the one in front has ended, yet each sees all that was written
+// before it: chains in which every step needs the last two, with split reductions, memsets and kernels of others in
+// between, in a stream and in a graph. SPDX-License-Identifier: BSL-1.0
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "on_cuda.cuh"
+
+namespace si = sinter;
+
+namespace {
+
+template <class T>
+class array {
+ public:
+  explicit array(const std::vector<T>& values) : size_(values.size()), memory_(size_ * sizeof(T)) {
+    memory_.upload(values.data());
+  }
+  T* data() const { return static_cast<T*>(memory_.data()); }
+  std::vector<T> read() const {
+    place::finish();
+    std::vector<T> now(size_);
+    memory_.download(now.data());
+    return now;
+  }
+
+ private:
+  std::size_t size_;
+  place::memory memory_;
+};
+
+/// Runs `steps` in the stream, or as a graph.
+template <class Steps>
+void run(bool as_graph, const Steps& steps) {
+  const cudaStream_t stream = place::executor();
+  if (!as_graph) return steps();
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t launchable = nullptr;
+  place::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  steps();
+  place::check(cudaStreamEndCapture(stream, &graph));
+  place::check(cudaGraphInstantiate(&launchable, graph, 0));
+  place::check(cudaGraphLaunch(launchable, stream));
+  place::finish();
+  place::check(cudaGraphExecDestroy(launchable));
+  place::check(cudaGraphDestroy(graph));
+}
+
+using I = si::tensor<std::int32_t, si::dyn>;
+constexpr auto difference = si::fuse<I, I>([](auto a, auto b) { return b - a; });
+
+__global__ void negate(std::int32_t* p, std::int64_t n) {
+  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    p[i] = -p[i];
+}
+
+}  // namespace
+
+TEST_CASE("every step sees the last two") {
+  for (const bool as_graph : {false, true})
+    for (const std::int64_t n : {100, 5000, 70001, 3000000})
+      for (const bool others : {false, true}) {
+        CAPTURE(as_graph);
+        CAPTURE(n);
+        CAPTURE(others);
+        std::vector<std::int32_t> a(n), b(n);
+        for (std::int64_t i = 0; i < n; ++i) a[i] = static_cast<std::int32_t>(i % 1013), b[i] = 7 - a[i] % 5;
+        const array<std::int32_t> first(a), second(b), third(a);
+        std::int32_t* const p[] = {first.data(), second.data(), third.data()};
+        constexpr int steps = 120;  // a, b, b - a, -a, -b, a - b, a, …
+        run(as_graph, [&] {
+          for (int s = 0; s < steps; ++s) {
+            difference(place::executor(), I(p[s % 3], n), I(p[(s + 1) % 3], n), I(p[(s + 2) % 3], n));
+            if (!others) continue;
+            for (int twice = 0; twice < 2; ++twice) negate<<<64, 256, 0, place::executor()>>>(p[(s + 2) % 3], n);
+          }
+        });
+        const auto expect_same = [&](const array<std::int32_t>& what, const std::vector<std::int32_t>& expected) {
+          const auto now = what.read();
+          std::int64_t wrong = 0;
+          for (std::int64_t i = 0; i < n; ++i) wrong += now[i] != expected[i];
+          CHECK(wrong == 0);
+        };
+        expect_same(first, a);
+        expect_same(second, b);
+      }
+}
+
+TEST_CASE("a reduction with scratch memory between kernels that need it and that it needs") {
+  using X = si::tensor<float, si::dyn>;
+  using S = si::tensor<float>;
+  constexpr auto total = si::fuse<X>([](auto x) { return si::sum(x); });
+  constexpr auto centre = si::fuse<X, S, si::value<float>>([](auto x, auto sum, auto scale) { return x - sum * scale + 1.0f; });
+  const std::int64_t n = 1 << 20;
+  for (const bool as_graph : {false, true}) {
+    CAPTURE(as_graph);
+    std::vector<float> x(n);
+    for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(i % 64);
+    const array<float> one(x), two(x), sum(std::vector<float>(1));
+    const place::memory scratch(static_cast<std::size_t>(total.workspace_bytes(n)));
+    const si::cuda_executor executor{place::executor(), scratch.data(), total.workspace_bytes(n)};
+    float* const p[] = {one.data(), two.data()};
+    run(as_graph, [&] {
+      for (int s = 0; s < 100; ++s) {
+        total(executor, X(p[s % 2], n), S(sum.data()));
+        centre(place::executor(), X(p[s % 2], n), S(sum.data()), 1.0f / static_cast<float>(n), X(p[(s + 1) % 2], n));
+      }
+    });
+    float worst = 0;
+    const auto now = one.read();
+    for (std::int64_t i = 0; i < n; ++i) worst = std::fmax(worst, std::fabs(now[i] - (x[i] - 31.5f + 1.0f)));
+    CHECK(worst < 1e-3f);
+  }
+}
