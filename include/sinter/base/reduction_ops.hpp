@@ -182,6 +182,25 @@ struct arg_extreme {
   SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t index) {
     s = combine<T>(s, state<T>{value, index});
   }
+  /// The extreme value first, then where it is: two steps per value. at(i) is the place of values[i], and grows with i.
+  template <class T, int N, class At>
+  SINTER_HOST_DEVICE static constexpr state<T> of(const T (&values)[N], const bool (&in)[N], const At& at) {
+    state<T> s = init<T>();
+    int where = -1;
+    SINTER_UNROLL_ON_DEVICE
+    for (int i = 0; i < N; ++i)
+      if (in[i]) s.value = Greatest ? math::maximum(s.value, values[i]) : math::minimum(s.value, values[i]);
+    SINTER_UNROLL_ON_DEVICE
+    for (int i = N - 1; i >= 0; --i)
+      if (math::both(in[i], values[i] == s.value)) where = i;
+    if (math::isnan(s.value)) {
+      SINTER_UNROLL_ON_DEVICE
+      for (int i = N - 1; i >= 0; --i)
+        if (math::both(in[i], math::isnan(values[i]))) where = i;
+    }
+    if (where >= 0) s.index = at(where);
+    return s;
+  }
   /// Of an empty row the index is 0.
   template <class T>
   SINTER_HOST_DEVICE static constexpr std::int64_t finish(state<T> s) {

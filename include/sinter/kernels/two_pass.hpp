@@ -151,15 +151,10 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
   using type = typename joined<body<>, typename rewritten<static_cast<int>(I), S>::type...>::type;
 };
 
-/// The body for a kernel that holds its rows, of Rnumel elements (-1: known at launch only). One phase gains nothing
-/// from holding them, and stays as it is.
-template <class Body, long Rnumel, bool SeveralPhases = (body_facts<Body>::num_phases > 1)>
+/// The body for a kernel that holds its rows, of Rnumel elements (-1: known at launch only).
+template <class Body, long Rnumel>
 struct held_body {
   using type = typename two_pass<Body, Rnumel>::type;
-};
-template <class Body, long Rnumel>
-struct held_body<Body, Rnumel, false> {
-  using type = Body;
 };
 
 }  // namespace sinter::detail

@@ -26,13 +26,17 @@ struct reduction_of<reduce<Op, T, Result, A>> {
   using state = typename Op::template state<value>;
   static __device__ __forceinline__ state init() { return Op::template init<value>(); }
   static __device__ __forceinline__ void step(state& s, value v, std::int64_t r) { Op::template step<value>(s, v, r); }
-  /// Whether a whole tile folds at once, for less than a step per value.
-  static constexpr bool folds_arrays = requires(const value (&v)[2], const bool (&in)[2]) {
+  /// Whether a whole tile folds at once, for less than a step per value; and whether it matters where they are.
+  static constexpr bool folds_places = requires(const value (&v)[2], const bool (&in)[2], std::int64_t (&at)(int)) {
+    Op::template of<value>(v, in, at);
+  };
+  static constexpr bool folds_arrays = folds_places || requires(const value (&v)[2], const bool (&in)[2]) {
     Op::template of<value>(v, in);
   };
-  template <int N>
-  static __device__ __forceinline__ state of(const value (&v)[N], const bool (&in)[N]) {
-    return Op::template of<value>(v, in);
+  template <int N, class At>
+  static __device__ __forceinline__ state of(const value (&v)[N], const bool (&in)[N], const At& at) {
+    if constexpr (folds_places) return Op::template of<value>(v, in, at);
+    else return Op::template of<value>(v, in);
   }
   static __device__ __forceinline__ state combine(state a, state b) { return Op::template combine<value>(a, b); }
   static __device__ __forceinline__ result finish(state s) {
@@ -156,7 +160,7 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
         in[lane] = t.lane_ok(lane / tiling::width, lane % tiling::width);
       }
       auto& state = lanes_of<I>(acc)[0];
-      state = fold::combine(state, fold::of(v, in));
+      state = fold::combine(state, fold::of(v, in, [&](int lane) { return static_cast<std::int64_t>(t.r_of(lane)); }));
     }
   }
 }

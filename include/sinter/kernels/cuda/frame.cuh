@@ -53,6 +53,12 @@ struct tile {
   __device__ __forceinline__ index x(int item) const { return Tiling::item == loop_var::x ? at[item] : fixed; }
   __device__ __forceinline__ index r(int item) const { return Tiling::item == loop_var::r ? at[item] : fixed; }
 
+  /// r of a lane that is known at run time only: of one that is `ok`.
+  __device__ __forceinline__ index r_of(int lane) const {
+    const index first = at[0], stride = at[Tiling::items > 1 ? 1 : 0] - first;
+    return first + lane / Tiling::width * stride + lane % Tiling::width;
+  }
+
   /// Is lane j of an item inside the row?
   __device__ __forceinline__ bool lane_ok(int item, int j) const {
     if constexpr (Tiling::shifted) return ok[item] || static_cast<unsigned>(at[item] + j) < staging.end;
