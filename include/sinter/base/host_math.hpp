@@ -86,6 +86,13 @@ constexpr float exp(float input) {
   return (s + s * e.expm1) * from_bits(bits(2.0f) - (small & (64u << 23)));
 }
 
+/// 1 + e^x to 1.5 ulp, infinite from 88.7 on: what a sigmoid divides by.
+constexpr float one_plus_exp(float x) {
+  const exp_parts e = split_exp<126>(clamp(x, -20.0f, 89.0f));
+  const float half = two_to(e.power);
+  return 1.0f + 2.0f * (half + half * e.expm1);
+}
+
 /// 1.5 ulp.
 constexpr float exp2(float input) {
   const float x = clamp(input, -151.0f, 128.0f);
@@ -172,18 +179,14 @@ constexpr float tanh(float x) {
   return with_sign(e / (e + 2.0f), x);
 }
 
-/// 1.5 ulp.
+/// 2.0 ulp. 1 - e^-g, where g = -log(erfc(|x|)) is a smooth function; past 4 the result is 1.
 constexpr float erf(float x) {
-  const float z = x * x;
-  const float small = x + x * polynomial(z, 0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2cf8p-4f, -0x1.b7f90cp-6f,
-                                         0x1.5405b2p-8f, -0x1.a3f7p-11f, 0x1.496a3p-14f);
-  // Past 1: 1 - e^g, where g = log(erfc) is a smooth function; past 4 the result is 1.
   const float a = magnitude(x), b = select(a > 4.0f, 4.0f, a);
-  const float g = polynomial(b, 0x1.661d7cp-12f, 0x1.2088eap+0f, 0x1.46baecp-1f, 0x1.a6534p-4f, -0x1.65cb72p-6f,
-                             0x1.825aeep-9f, -0x1.86dd72p-13f);
+  const float g = b + b * polynomial(b, 0x1.06eba8p-3f, 0x1.45f2fap-1f, 0x1.a4fa5ep-4f, -0x1.39cdc6p-6f, -0x1.506006p-13f,
+                                     0x1.b50052p-10f, -0x1.4bc9eep-11f, 0x1.ed6c5ep-14f, -0x1.3696b8p-17f);
   const exp_parts e = split_exp<127>(-g);
   const float s = two_to(e.power);
-  return select(a < 1.0f, small, with_sign(1.0f - (s + s * e.expm1), x));
+  return with_sign(s * e.expm1 + (s - 1.0f), x);
 }
 
 // ---- sine, cosine, tangent -----------------------------------------------------------------------------------------

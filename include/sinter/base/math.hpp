@@ -124,16 +124,24 @@ SINTER_HOST_DEVICE constexpr T soft_div(T x, T y) {
   return x / y;
 }
 
+template <class T>
+SINTER_HOST_DEVICE constexpr T one_plus_exp(T x) {
+#ifndef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, float>) return straight::one_plus_exp(x);
+#endif
+  return T(1) + exp(x);
+}
+
 }  // namespace detail
 
 template <class T>
 SINTER_HOST_DEVICE constexpr T sigmoid(T x) {
-  return detail::soft_div(T(1), T(1) + exp(-x));
+  return detail::soft_div(T(1), detail::one_plus_exp(-x));
 }
 
 template <class T>
 SINTER_HOST_DEVICE constexpr T silu(T x) {
-  return detail::soft_div(x, T(1) + exp(-x));
+  return detail::soft_div(x, detail::one_plus_exp(-x));
 }
 
 template <class T>
@@ -145,7 +153,7 @@ SINTER_HOST_DEVICE constexpr T gelu(T x) {
 template <class T>
 SINTER_HOST_DEVICE constexpr T gelu_tanh(T x) {
   const T u = T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
-  return detail::soft_div(x, T(1) + exp(T(-2) * u));
+  return detail::soft_div(x, detail::one_plus_exp(T(-2) * u));
 }
 
 template <class T>

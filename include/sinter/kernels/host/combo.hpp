@@ -8,6 +8,9 @@
 #include "sinter/kernels/combo.hpp"
 #include "sinter/kernels/host/pointwise.hpp"
 #include "sinter/kernels/host/reduction.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu {
 
@@ -48,7 +51,7 @@ struct combo_loop<reduction_loop<Body, O, Rnumel, Numel>> {
     };
     const std::int64_t units = num_units<evaluator>(args);
     const bool long_rows = args.rnumel > chunk_length(args.rnumel, evaluator::lanes, O == orientation::row);
-    return {run, &args, units, units_per_piece<evaluator>(args), units < threads && long_rows};
+    return {run, &args, units, units_per_piece<evaluator>(args, threads), units < threads && long_rows};
   }
   template <class Args>
   static void run_alone(const Args& args, int threads) {
@@ -76,3 +79,5 @@ void combo(int threads, const Args&... args) {
 }
 
 }  // namespace sinter::cpu
+
+SINTER_END_WIDE_VECTORS

@@ -9,12 +9,16 @@
 
 #include "sinter/base/dtype.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/host/ahead.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
 #include "sinter/kernels/host/reduction_states.hpp"
 #include "sinter/kernels/host/scan.hpp"
 #include "sinter/kernels/host/storage.hpp"
 #include "sinter/kernels/host/tile.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
@@ -59,9 +63,11 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   /// Whole rows pass here, one after the other: what is costly is computed once, if a row is not too long.
   void keep_rows() { keeps_ = args_.rnumel <= longest_kept_row; }
-
-  /// Asks for the beginning of row x: the processor itself looks ahead only inside a page.
-  void prefetch_row(std::int64_t x) const { (prefetch_load(S{}, x), ...); }
+  /// The rows up to `end` pass here.
+  void pass_rows(std::int64_t end) {
+    end_ = end;
+    passes_rows_ = args_.rnumel <= longest_kept_row;
+  }
 
   /// Row number `row` of a tile of so many `rows`, the first of which has been seated before it.
   void seat_in_tile(std::int64_t x, int count, int row, int rows) {
@@ -148,12 +154,15 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   void row_step() {
     if constexpr (facts::where(N) == scope::row && kind<N> != statement_kind::reduce &&
                   kind<N> != statement_kind::yield && (Stores || kind<N> != statement_kind::store) &&
-                  (P < 0 || facts::phase(N) == P))
+                  (P < 0 || facts::phase(N) == P)) {
+      if constexpr (facts::num_phases == 0) look_ahead<N>(statement<N>{}, ahead_bytes);
       evaluate<N>(statement<N>{});
+    }
   }
   template <int P, int N>
   void element_step(running_folds& f) {
     if constexpr (facts::needed(P, N)) {
+      if constexpr (V == loop_var::r) look_ahead_in<P, N>();
       if constexpr (kind<N> == statement_kind::reduce) fold<N>(statement<N>{}, f);
       else if (where<N> == residence::kept && facts::phase(N) < P && keeps_) point_to_row<N>();
       else evaluate<N>(statement<N>{});
@@ -178,16 +187,63 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   // ---- sources ----
 
+  /// Whether statement N loads from a tensor, the first one to do so, of which all is read once from front to back.
+  template <int N>
+  static constexpr bool is_first_read = [] {
+    constexpr int slots[] = {slot_read<S>...};
+    for (int s = 0; s < N; ++s)
+      if (slots[s] == slots[N]) return false;
+    return true;
+  }();
   template <class Statement>
-  void prefetch_load(Statement, std::int64_t) const {}
+  bool walks(Statement) const {
+    return false;
+  }
   template <int Slot, class T, class At>
-  void prefetch_load(load<Slot, T, At, -1>, std::int64_t x) const {
-    if constexpr (at_facts<At>::uses(loop_var::x) && lane_step<At>::of(V, lanes, Aligned) == 1) {
-      constexpr std::int64_t page = 4096, line = 64;
-      const char* const p = reinterpret_cast<const char*>(
-          static_cast<const T*>(args_.pointers[Slot]) + at_facts<At>::template offset<std::int64_t>(x, 0, args_.sizes));
-      const std::int64_t bytes = args_.rnumel * static_cast<std::int64_t>(sizeof(T));
-      for (std::int64_t i = 0; i < bytes && i < page; i += line) __builtin_prefetch(p + i);
+  bool walks(load<Slot, T, At, -1>) const {
+    using facts = at_facts<At>;
+    const std::int64_t rows = facts::uses(loop_var::x) ? args_.numel : 1,
+                       columns = facts::uses(loop_var::r) ? args_.rnumel : 1;
+    return lane_step<At>::of(V, lanes, Aligned) == 1 &&
+           rows * columns * static_cast<std::int64_t>(sizeof(T)) >= least_bytes_ahead &&
+           facts::template offset<std::int64_t>(args_.numel - 1, columns - 1, args_.sizes) -
+                   facts::template offset<std::int64_t>(0, 0, args_.sizes) ==
+               rows * columns - 1;
+  }
+
+  template <int N, class Statement>
+  void look_ahead(Statement, std::int64_t) const {}
+  template <int N, int Slot, class T, class At>
+  void look_ahead(load<Slot, T, At, -1>, std::int64_t distance) const {
+    if constexpr (is_first_read<N>)
+      if (walked_[N])
+        read_ahead(static_cast<const T*>(args_.pointers[Slot]) + offset<At>(),
+                   count_ * static_cast<std::int64_t>(sizeof(T)), distance);
+  }
+  /// Of statement N, in whole lines.
+  template <int N>
+  std::int64_t row_bytes() const {
+    return (args_.rnumel * storage_bytes<statement<N>> + line_bytes - 1) / line_bytes * line_bytes;
+  }
+  /// The same in phase P of a row. What is read once is asked for shortly before; what is read in several phases stays
+  /// in the cache meanwhile, and the last of them, which often writes, asks for the next row.
+  template <int P, int N>
+  void look_ahead_in() const {
+    constexpr int first = [] {
+      int p = 0;
+      while (!facts::needed(p, N)) ++p;
+      return p;
+    }();
+    constexpr int last = [] {
+      int p = facts::num_phases - 1;
+      while (!facts::needed(p, N)) --p;
+      return p;
+    }();
+    if constexpr (first == last) {
+      look_ahead<N>(statement<N>{}, ahead_bytes);
+    } else if constexpr (P == first || P == last) {
+      if (!passes_rows_) look_ahead<N>(statement<N>{}, ahead_bytes);
+      else if (P == last && x_ + 1 < end_) look_ahead<N>(statement<N>{}, row_bytes<N>() + ahead_bytes);
     }
   }
 
@@ -383,13 +439,19 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   template <int N>
   void prepare() {
+    walked_[N] = walks(statement<N>{});
     if constexpr (streaming<statement<N>>::is_possible) at_slot<N>() = streaming<statement<N>>::of(body_type{}, args_);
   }
   template <int A, class T>
   [[gnu::noinline]] void stream_lanes(T* to, int first, int count) {
-    alignas(64) T stage[lanes];
-    write_run(stage, count, fixed_step<1>{}, [this, first](int i) { return value<A>(first + i); });
-    stream_run(to, stage, count);
+    // Few lines at once: past what the processor buffers, computing waits for the memory.
+    constexpr int part = 8 * line_bytes / static_cast<int>(sizeof(T));
+    alignas(line_bytes) T stage[part];
+    for (int done = 0; done < count; done += part) {
+      const int length = count - done < part ? count - done : part;
+      write_run(stage, length, fixed_step<1>{}, [this, from = first + done](int i) { return value<A>(from + i); });
+      stream_run(to + done, stage, length);
+    }
     has_streamed_ = true;
   }
   template <int N, int Slot, class T, int A, class At, int Mask>
@@ -464,10 +526,13 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   const Args& args_;
   const void* accumulators_[2] = {};
-  std::int64_t x_ = 0, r_ = 0;
+  std::int64_t x_ = 0, r_ = 0, end_ = 0;
   int count_ = 0, row_ = 0, rows_ = 0;
-  bool keeps_ = false, has_streamed_ = false;
+  bool keeps_ = false, passes_rows_ = false, has_streamed_ = false;
+  bool walked_[sizeof...(S) + 1];
   scan_states scans_;
 };
 
 }  // namespace sinter::cpu::detail
+
+SINTER_END_WIDE_VECTORS

@@ -8,6 +8,9 @@
 
 #include "sinter/base/op.hpp"
 #include "sinter/kernels/host/lanes.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
@@ -83,3 +86,5 @@ void join_states(typename Fold::state* states, std::int64_t length) {
 }
 
 }  // namespace sinter::cpu::detail
+
+SINTER_END_WIDE_VECTORS

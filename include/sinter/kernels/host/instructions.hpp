@@ -10,6 +10,9 @@
 
 #include "sinter/base/math.hpp"
 #include "sinter/kernels/host/lanes.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
@@ -92,3 +95,5 @@ void stream_run(T* destination, const T* source, int count) {
 }
 
 }  // namespace sinter::cpu::detail
+
+SINTER_END_WIDE_VECTORS

@@ -8,6 +8,9 @@
 #include <type_traits>
 
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
@@ -176,3 +179,5 @@ void for_equal(const bool* lanes, int count, F f) {
 }
 
 }  // namespace sinter::cpu::detail
+
+SINTER_END_WIDE_VECTORS

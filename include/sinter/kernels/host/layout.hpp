@@ -29,9 +29,10 @@ enum class residence : unsigned char {
 };
 
 /// A block's arrays have to stay in the L1 cache (32 KiB and more on the hosts of today), so a long body gets fewer
-/// lanes; below 64 the cost of a loop's start shows, and in the folds of a row below 512.
+/// lanes; below 64 the cost of a loop's start shows, and in the folds of a row below 512. Without a fold shorter blocks
+/// are better: memory is read, computed with and written at the same time.
 template <class Body>
-inline constexpr int lanes_of = Body::size <= 16   ? 512
+inline constexpr int lanes_of = Body::size <= 16   ? (body_facts<Body>::num_phases > 0 ? 512 : 256)
                                 : Body::size <= 24 ? 256
                                 : Body::size <= 64 ? 128
                                                    : 64;
@@ -86,6 +87,12 @@ template <int Slot, class T, class At, int Mask>
 inline constexpr int slot_read<load<Slot, T, At, Mask>> = Slot;
 template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
 inline constexpr int slot_read<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> = Slot;
+
+/// The size of what a load reads.
+template <class Statement>
+inline constexpr std::int64_t storage_bytes = 0;
+template <int Slot, class T, class At, int Mask>
+inline constexpr std::int64_t storage_bytes<load<Slot, T, At, Mask>> = sizeof(T);
 
 /// Ops that cost more than to write a value down and read it again.
 constexpr bool is_costly(op o) { return (o >= op::exp && o <= op::lgamma) || (o >= op::elu && o <= op::mish); }

@@ -9,6 +9,9 @@
 #include <memory>
 
 #include "sinter/kernels/host/reduction.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu {
 
@@ -90,7 +93,7 @@ void mix_order(const Args& args, int threads = 0) {
   parallel_for(0, chunks, 1, threads, [&](std::int64_t k, std::int64_t) {
     const std::int64_t last = k + 1 < chunks ? (k + 1) * length : rows;
     detail::mix_order_chunk<rows_evaluator, columns_evaluator>(args, k * length, last, columns,
-                                                                sums.get() + k * blocks);
+                                                               sums.get() + k * blocks);
   });
   parallel_for(0, blocks, 1, threads, [&](std::int64_t b, std::int64_t) {
     columns_evaluator e(args);
@@ -101,3 +104,5 @@ void mix_order(const Args& args, int threads = 0) {
 }
 
 }  // namespace sinter::cpu
+
+SINTER_END_WIDE_VECTORS

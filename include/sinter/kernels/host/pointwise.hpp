@@ -7,6 +7,9 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/evaluate.hpp"
 #include "sinter/kernels/host/parallel.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu {
 
@@ -14,6 +17,8 @@ namespace detail {
 
 /// Elements of one piece of work. A piece of some ten microseconds hides what it costs to hand one out (about one).
 inline constexpr std::int64_t piece_elements = 16384;
+/// Long loops have larger pieces, for memory likes long walks: so many even out what disturbs a thread.
+inline constexpr std::int64_t pieces_per_thread = 32;
 
 /// Body for x in [first, last); first is a multiple of the evaluator's lanes.
 template <class Body, class Args>
@@ -62,8 +67,13 @@ void pointwise(const Args& args, int threads = 0) {
     const std::int64_t length = sinter::detail::resolve(columns, args.sizes);
     if (length > 1 && args.numel > length) return detail::pointwise_tiles<Body>(args, length, threads);
   }
-  parallel_for(0, args.numel, detail::piece_elements, threads,
+  if (threads <= 0) threads = default_threads();
+  const std::int64_t pieces = args.numel / detail::piece_elements / (threads * detail::pieces_per_thread);
+  const std::int64_t grain = (pieces < 1 ? 1 : pieces) * detail::piece_elements;
+  parallel_for(0, args.numel, grain, threads,
                [&args](std::int64_t first, std::int64_t last) { detail::pointwise_between<Body>(args, first, last); });
 }
 
 }  // namespace sinter::cpu
+
+SINTER_END_WIDE_VECTORS

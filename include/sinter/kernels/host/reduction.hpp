@@ -13,6 +13,9 @@
 #include "sinter/kernels/host/evaluate.hpp"
 #include "sinter/kernels/host/parallel.hpp"
 #include "sinter/kernels/host/pointwise.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu {
 
@@ -149,14 +152,17 @@ std::int64_t num_units(const Args& args) {
 }
 /// So many units are worth handing out.
 template <class Evaluator, class Args>
-std::int64_t units_per_piece(const Args& args) {
+std::int64_t units_per_piece(const Args& args, int threads) {
   const std::int64_t elements = (args.rnumel < 1 ? 1 : args.rnumel) * unit_rows<Evaluator>;
-  return elements < piece_elements ? piece_elements / elements : 1;
+  const std::int64_t least = elements < piece_elements ? piece_elements / elements : 1;
+  const std::int64_t share = num_units<Evaluator>(args) / (threads * pieces_per_thread);
+  return share < least ? least : share;
 }
 /// Calls f(evaluator, x, rows, share) for the units in [first, last).
 template <class Evaluator, class Args, class F>
 void for_units(const Args& args, std::int64_t first, std::int64_t last, int share, F f) {
   Evaluator e(args);
+  if (share == 1) e.pass_rows(last * unit_rows<Evaluator>);
   for (std::int64_t u = first; u < last; ++u) {
     const std::int64_t x = u * unit_rows<Evaluator>, left = args.numel - x;
     f(e, x, static_cast<int>(left < unit_rows<Evaluator> ? left : unit_rows<Evaluator>), share);
@@ -170,7 +176,7 @@ void for_rows(const Args& args, int threads, F f) {
   if (threads <= 0) threads = default_threads();
   const std::int64_t units = num_units<Evaluator>(args);
   if (units < threads) return for_units<Evaluator>(args, 0, units, threads, f);
-  parallel_for(0, units, units_per_piece<Evaluator>(args), threads,
+  parallel_for(0, units, units_per_piece<Evaluator>(args, threads), threads,
                [&](std::int64_t first, std::int64_t last) { for_units<Evaluator>(args, first, last, 1, f); });
 }
 
@@ -185,7 +191,6 @@ struct whole_rows {
   void operator()(evaluator& e, std::int64_t x, int rows, int share) const {
     constexpr int phases = body_facts<Body>::num_phases;
     if (share == 1) e.keep_rows();
-    if (O == orientation::row && x + 1 < args.numel) e.prefetch_row(x + 1);
     run_phases<phases>(e, args, x, rows, share);
     e.seat(x, 0, O == orientation::row ? 1 : rows);
     e.template rows<phases>();
@@ -203,3 +208,5 @@ void reduction(const Args& args, int threads = 0) {
 }
 
 }  // namespace sinter::cpu
+
+SINTER_END_WIDE_VECTORS

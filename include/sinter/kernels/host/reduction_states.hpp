@@ -9,6 +9,9 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/fold.hpp"
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
@@ -118,3 +121,5 @@ struct reduction_states<std::integer_sequence<int, I...>, body<S...>, V> {
 };
 
 }  // namespace sinter::cpu::detail
+
+SINTER_END_WIDE_VECTORS

@@ -13,6 +13,9 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/parallel.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
@@ -165,3 +168,5 @@ std::unique_ptr<typename Evaluator::scan_states[]> fold_ahead(const Evaluator& e
 }
 
 }  // namespace sinter::cpu::detail
+
+SINTER_END_WIDE_VECTORS

@@ -9,6 +9,9 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/crossing.hpp"
 #include "sinter/kernels/host/lanes.hpp"
+#include "sinter/kernels/host/width.hpp"
+
+SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
@@ -74,3 +77,5 @@ struct row_to_row<load<Slot, T, At, -1>> {
 };
 
 }  // namespace sinter::cpu::detail
+
+SINTER_END_WIDE_VECTORS
