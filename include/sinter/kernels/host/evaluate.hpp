@@ -300,7 +300,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   void evaluate(load<Slot, T, At, Mask>) {
     const T* const p = static_cast<const T*>(args_.pointers[Slot]);
     if constexpr (where<N> == residence::memory) {
-      at_slot<N>() = p + offset<At>();
+      at_slot<N>() = covered<Mask>() == coverage::all ? p + offset<At>() : zeros<T, lanes>;
     } else {
       if constexpr (crosses<statement<N>, body_type, Aligned>)
         if (rows_ > 0) return read_from_tile<N, At>(p);

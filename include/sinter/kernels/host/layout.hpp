@@ -28,15 +28,6 @@ enum class residence : unsigned char {
   inlined   // no place: computed where its one user computes
 };
 
-/// A block's arrays have to stay in the L1 cache (32 KiB and more on the hosts of today), so a long body gets fewer
-/// lanes; below 64 the cost of a loop's start shows, and in the folds of a row below 512. Without a fold shorter blocks
-/// are better: memory is read, computed with and written at the same time.
-template <class Body>
-inline constexpr int lanes_of = Body::size <= 16   ? (body_facts<Body>::num_phases > 0 ? 512 : 256)
-                                : Body::size <= 24 ? 256
-                                : Body::size <= 64 ? 128
-                                                   : 64;
-
 /// The step of an offset from lane to lane, where it is a constant. `aligned`: blocks start at multiples of `lanes`.
 template <class At>
 struct lane_step;
@@ -52,6 +43,44 @@ struct lane_step<at<Offset, Terms...>> {
     return aligned || plain(v) ? facts::step(v, lanes) : facts::irregular;
   }
 };
+
+/// Whether a condition on an index is the same for all lanes of a block, wherever one starts.
+template <class Statement>
+struct steadiness {
+  static constexpr bool holds(loop_var, int) { return true; }
+};
+template <class At, long Low, long High>
+struct steadiness<inside<At, Low, High>> {
+  static constexpr bool holds(loop_var v, int lanes) {
+    using facts = at_facts<At>;
+    const long step = facts::step(v, lanes);
+    const bool bounded = !is_dynamic(Low) && !is_dynamic(High) && Low % lanes == 0 && High % lanes == 0;
+    return step == 0 || (step == 1 && bounded && facts::aligned(v, lanes));
+  }
+};
+template <class Statement>
+inline constexpr bool is_condition = false;
+template <class At, long Low, long High>
+inline constexpr bool is_condition<inside<At, Low, High>> = true;
+template <class Body>
+struct conditions;
+template <class... S>
+struct conditions<body<S...>> {
+  static constexpr bool are_steady(loop_var v, int lanes) { return (steadiness<S>::holds(v, lanes) && ...); }
+};
+
+/// A block's arrays have to stay in the L1 cache (32 KiB and more on the hosts of today), so a long body gets fewer
+/// lanes; below 64 the cost of a loop's start shows, and in the folds of a row below 512. Without a fold shorter blocks
+/// are better: memory is read, computed with and written at the same time, and parts of a concatenation need no masks.
+template <class Body>
+inline constexpr int lanes_of = [] {
+  int lanes = Body::size <= 16 ? 512 : Body::size <= 24 ? 256 : Body::size <= 64 ? 128 : 64;
+  if (body_facts<Body>::num_phases > 0) return lanes;
+  if (lanes > 256) lanes = 256;
+  for (int shorter = lanes; shorter >= 64; shorter /= 2)
+    if (conditions<Body>::are_steady(loop_var::x, shorter)) return shorter;
+  return lanes;
+}();
 
 /// Ops whose code calls the C library or branches (math.hpp: most elementary functions of double, few of float), or
 /// that work on arrays: a loop around them is not vector code, so what they read and what they give goes through
@@ -107,8 +136,8 @@ struct residence_hints {
 };
 template <class Statement, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of{};
-template <int Slot, class T, class At, loop_var V, int Lanes, bool Aligned>
-inline constexpr residence_hints hints_of<load<Slot, T, At, -1>, V, Lanes, Aligned>{
+template <int Slot, class T, class At, int Mask, loop_var V, int Lanes, bool Aligned>
+inline constexpr residence_hints hints_of<load<Slot, T, At, Mask>, V, Lanes, Aligned>{
     lane_step<At>::of(V, Lanes, Aligned) == 1, !std::is_same_v<T, compute_t<T>>};
 template <int Which, class T, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<accumulator<Which, T>, V, Lanes, Aligned>{
@@ -143,11 +172,13 @@ struct layout<body<S...>, V, Aligned> {
     table t{};
     const auto& body = body_facts<body_type>::facts;
     const residence_hints hints[] = {hints_of<S, V, lanes, Aligned>..., residence_hints{}};
+    const bool steady[] = {(is_condition<S> && Aligned && steadiness<S>::holds(V, lanes))..., false};
     int uses[size + 1] = {}, user[size + 1] = {}, weight[size + 1] = {}, read_at[size + 1] = {};
     bool costly[size + 1] = {};
     for (int s = 0; s < size; ++s) {
       const statement_info& info = body.info[s];
       t.varies[s] = V == loop_var::x ? info.reads_x || info.kind == statement_kind::reduce : info.reads_r;
+      if (steady[s]) t.varies[s] = false;
       for (int operand : info.operands)
         if (operand >= 0) {
           if (t.varies[operand] && info.kind != statement_kind::reduce) t.varies[s] = true;
@@ -189,6 +220,9 @@ struct layout<body<S...>, V, Aligned> {
         }
       const bool stays = body.where[s] == scope::element || !body.has_reduction;
       if (t.where[s] != residence::lanes || !hints[s].in_memory || !stays) continue;
+      if (body.info[s].kind == statement_kind::source && body.info[s].operands[0] >= 0 &&
+          t.varies[body.info[s].operands[0]])
+        continue;  // here and there only
       if (hints[s].converts && (uses[s] != 1 || !hints[user[s]].is_simple)) continue;
       bool overwritten = false;
       for (int store = s + 1; store < read_at[s]; ++store)

@@ -27,14 +27,18 @@ template <int I, class Statement, int Lanes>
 struct slot<I, Statement, residence::kept, Lanes> {
   typename statement_facts<Statement>::value_type* value;
 };
-template <int I, int Slot, class T, class At, int Lanes>
-struct slot<I, load<Slot, T, At, -1>, residence::memory, Lanes> {
+template <int I, int Slot, class T, class At, int Mask, int Lanes>
+struct slot<I, load<Slot, T, At, Mask>, residence::memory, Lanes> {
   const T* value;
 };
 template <int I, int Which, class T, int Lanes>
 struct slot<I, accumulator<Which, T>, residence::memory, Lanes> {
   const compute_t<T>* value;
 };
+
+/// What a load gives where its mask says no.
+template <class T, int Lanes>
+alignas(64) inline constexpr T zeros[Lanes]{};
 
 /// A store has no value, but a way to take: past the cache or not.
 template <int I, int Slot, class T, int A, class At, int Mask, int Lanes>
