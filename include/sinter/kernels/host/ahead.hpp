@@ -4,6 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+
+#include "sinter/kernels/body.hpp"
+#include "sinter/kernels/host/block.hpp"
+#include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/storage.hpp"
+#include "sinter/kernels/host/tile.hpp"
 
 namespace sinter::cpu::detail {
 
@@ -12,6 +19,14 @@ inline constexpr std::int64_t page_bytes = 4096, line_bytes = 64, ahead_bytes = 
 
 /// Less stays in the caches from one call to the next.
 inline constexpr std::int64_t least_bytes_ahead = 1 << 20;
+
+/// Asks for the lines of `bytes` at p.
+inline void ask_for(const void* p, int bytes) {
+  const auto* const from = static_cast<const char*>(p);
+  for (int i = 0; i < bytes; i += line_bytes) __builtin_prefetch(from + i);
+  __builtin_prefetch(from + bytes - 1);
+  asm volatile("");  // as below
+}
 
 /// Asks for as many lines as begin in the `bytes` from p, all of which lie `distance` ahead, give or take ahead_bytes:
 /// of one page after the other, each line once if all of the memory passes here. `distance` is a multiple of
@@ -29,5 +44,117 @@ inline void read_ahead(const void* p, std::int64_t bytes, std::int64_t distance)
   }
   asm volatile("");  // or g++ takes a function that only asks for one without effects, and drops its calls
 }
+
+/// Loads of Body that look ahead: those that read all of a tensor once, from front to back.
+template <class Indices, class Body, loop_var V, class Args, bool Aligned>
+class ahead;
+template <int... I, class... S, loop_var V, class Args, bool Aligned>
+class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
+    : public block<Args, V, lanes_of<body<S...>>, Aligned> {
+ public:
+  using base = block<Args, V, lanes_of<body<S...>>, Aligned>;
+  using facts = body_facts<body<S...>>;
+  template <int N>
+  using statement = decltype(pick<N>(static_cast<numbering<std::integer_sequence<int, I...>, S...>*>(nullptr)));
+
+  explicit ahead(const Args& args) : base(args), walked_{(is_first_read<I> && walks(S{}))..., false} {}
+
+  /// The rows up to `end` pass here.
+  void pass_rows(std::int64_t end) {
+    end_ = end;
+    passes_rows_ = args_.rnumel <= longest_kept_row;
+  }
+  /// Asks for what row number `row` of the tile at x, of so many columns, needs, and for a part of what crosses it.
+  void look_ahead_in_tile(std::int64_t x, int count, int row, int rows) {
+    base::seat(x, 0, count);
+    (ask_for_part(S{}, row, rows), ...);
+  }
+
+ protected:
+  using base::args_, base::x_, base::count_;
+
+  /// Asks for what statement N, if it is such a load, will read so many bytes after this block.
+  template <int N>
+  void look_ahead(std::int64_t distance) const {
+    if constexpr (is_first_read<N>)
+      if (walked_[N]) read_after(statement<N>{}, distance);
+  }
+  /// The same in phase P of a row. What is read once is asked for shortly before; what is read in several phases stays
+  /// in the cache meanwhile, and the last of them, which often writes, asks for the next row.
+  template <int P, int N>
+  void look_ahead_in() const {
+    if constexpr (is_first_read<N>) {
+      constexpr int first = [] {
+        int p = 0;
+        while (!facts::needed(p, N)) ++p;
+        return p;
+      }();
+      constexpr int last = [] {
+        int p = facts::num_phases - 1;
+        while (!facts::needed(p, N)) --p;
+        return p;
+      }();
+      if constexpr (P == first || P == last) {
+        if (first == last || !passes_rows_) look_ahead<N>(ahead_bytes);
+        else if (P == last && x_ + 1 < end_) look_ahead<N>(row_bytes<N>() + ahead_bytes);
+      }
+    }
+  }
+
+ private:
+  /// Whether statement N is a load, and the first one of its tensor.
+  template <int N>
+  static constexpr bool is_first_read = [] {
+    constexpr int slots[] = {slot_read<S>...};
+    for (int s = 0; s < N; ++s)
+      if (slots[s] == slots[N]) return false;
+    return slots[N] >= 0;
+  }();
+  template <class Statement>
+  bool walks(Statement) const {
+    return false;
+  }
+  template <int Slot, class T, class At>
+  bool walks(load<Slot, T, At, -1>) const {
+    using index = at_facts<At>;
+    const std::int64_t rows = index::uses(loop_var::x) ? args_.numel : 1,
+                       columns = index::uses(loop_var::r) ? args_.rnumel : 1, all = rows * columns;
+    return base::template is_contiguous<At> && all * static_cast<std::int64_t>(sizeof(T)) >= least_bytes_ahead &&
+           index::template offset<std::int64_t>(rows - 1, columns - 1, args_.sizes) -
+                   index::template offset<std::int64_t>(0, 0, args_.sizes) ==
+               all - 1;
+  }
+  /// Of statement N, in whole lines.
+  template <int N>
+  std::int64_t row_bytes() const {
+    return (args_.rnumel * storage_bytes<statement<N>> + line_bytes - 1) / line_bytes * line_bytes;
+  }
+
+  template <class Statement>
+  void read_after(Statement, std::int64_t) const {}
+  template <int Slot, class T, class At>
+  void read_after(load<Slot, T, At, -1>, std::int64_t distance) const {
+    const T* const p = static_cast<const T*>(args_.pointers[Slot]) + base::template offset<At>();
+    read_ahead(p, count_ * static_cast<std::int64_t>(sizeof(T)), distance);
+  }
+  template <class Statement>
+  void ask_for_part(Statement, int, int) const {}
+  template <int Slot, class T, class At>
+  void ask_for_part(load<Slot, T, At, -1>, int row, int rows) const {
+    const T* const p = static_cast<const T*>(args_.pointers[Slot]);
+    if constexpr (columns_crossed<load<Slot, T, At, -1>> != 0) {
+      base::template runs<At>([=](int first, int count, std::int64_t offset, auto step) {
+        for (int i = (row - first % rows + rows) % rows; i < count; i += rows)
+          ask_for(p + offset + i * std::int64_t(step), rows * static_cast<int>(sizeof(T)));
+      });
+    } else if constexpr (base::template is_contiguous<At>) {
+      ask_for(p + base::template offset<At>(), count_ * static_cast<int>(sizeof(T)));
+    }
+  }
+
+  bool walked_[sizeof...(S) + 1];
+  bool passes_rows_ = false;
+  std::int64_t end_ = 0;
+};
 
 }  // namespace sinter::cpu::detail

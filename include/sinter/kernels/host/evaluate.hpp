@@ -32,6 +32,7 @@ using evaluator = evaluator_of<std::make_integer_sequence<int, Body::size>, Body
 template <int... I, class... S, loop_var V, class Args, bool Aligned>
 class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     : public reduction_states<std::integer_sequence<int, I...>, body<S...>, V>,
+      public ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>,
       slot<I, S, layout<body<S...>, V, Aligned>::facts.where[I], lanes_of<body<S...>>>...,
       tile_slot<I, S, crosses<S, body<S...>, Aligned>>... {
  public:
@@ -39,35 +40,23 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   using facts = body_facts<body_type>;
   using indices = std::integer_sequence<int, I...>;
   using layout_type = layout<body_type, V, Aligned>;
-  static constexpr loop_var lane_variable = V;
-  static constexpr int lanes = lanes_of<body_type>;
+  using base = ahead<indices, body_type, V, Args, Aligned>;
+  using base::lanes, base::seat;
   using reductions = reduction_states<indices, body_type, V>;
   using running_folds = typename reductions::running_folds;
   using finished_folds = typename reductions::finished_folds;
   using row_results = typename reductions::row_results;
   template <int N>
-  using statement = decltype(pick<N>(static_cast<numbering<indices, S...>*>(nullptr)));
+  using statement = typename base::template statement<N>;
 
-  explicit evaluator_of(const Args& args) : args_(args) { (prepare<I>(), ...); }
+  explicit evaluator_of(const Args& args) : base(args) { (prepare<I>(), ...); }
   evaluator_of(const evaluator_of&) = delete;
   ~evaluator_of() {
     if (has_streamed_) finish_streams();
   }
 
-  /// The block at (x, r): `count` lanes of V from there.
-  void seat(std::int64_t x, std::int64_t r, int count) {
-    x_ = x;
-    r_ = r;
-    count_ = count;
-  }
-
   /// Whole rows pass here, one after the other: what is costly is computed once, if a row is not too long.
   void keep_rows() { keeps_ = args_.rnumel <= longest_kept_row; }
-  /// The rows up to `end` pass here.
-  void pass_rows(std::int64_t end) {
-    end_ = end;
-    passes_rows_ = args_.rnumel <= longest_kept_row;
-  }
 
   /// Row number `row` of a tile of so many `rows`, the first of which has been seated before it.
   void seat_in_tile(std::int64_t x, int count, int row, int rows) {
@@ -122,20 +111,31 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     (copy_row<P, I>(other), ...);
   }
 
+  template <int N>
+  using value_type = typename statement_facts<statement<N>>::value_type;
+
   /// The value of statement N at a lane of the block.
   template <int N>
   [[gnu::always_inline]] auto value(int lane) const {
-    if constexpr (where<N> == residence::uniform) return at_slot<N>();
+    if constexpr (where<N> == residence::uniform) return static_cast<value_type<N>>(at_slot<N>());
     else if constexpr (where<N> == residence::lanes || where<N> == residence::kept) return at_slot<N>()[lane];
     else if constexpr (where<N> == residence::memory) return widen(at_slot<N>()[lane]);
     else return result(statement<N>{}, lane);
   }
 
  private:
+  using base::args_, base::x_, base::r_, base::count_;
+  template <class At>
+  std::int64_t offset() const {
+    return base::template offset<At>();
+  }
+  template <class At, class F>
+  [[gnu::always_inline]] void runs(F f) const {
+    base::template runs<At>(f);
+  }
+
   template <int N>
   static constexpr residence where = layout_type::facts.where[N];
-  template <int N>
-  using value_type = typename statement_facts<statement<N>>::value_type;
   template <int N>
   static constexpr statement_kind kind = facts::facts.info[N].kind;
 
@@ -155,14 +155,14 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     if constexpr (facts::where(N) == scope::row && kind<N> != statement_kind::reduce &&
                   kind<N> != statement_kind::yield && (Stores || kind<N> != statement_kind::store) &&
                   (P < 0 || facts::phase(N) == P)) {
-      if constexpr (facts::num_phases == 0) look_ahead<N>(statement<N>{}, ahead_bytes);
+      if constexpr (facts::num_phases == 0) base::template look_ahead<N>(ahead_bytes);
       evaluate<N>(statement<N>{});
     }
   }
   template <int P, int N>
   void element_step(running_folds& f) {
     if constexpr (facts::needed(P, N)) {
-      if constexpr (V == loop_var::r) look_ahead_in<P, N>();
+      if constexpr (V == loop_var::r) base::template look_ahead_in<P, N>();
       if constexpr (kind<N> == statement_kind::reduce) fold<N>(statement<N>{}, f);
       else if (where<N> == residence::kept && facts::phase(N) < P && keeps_) point_to_row<N>();
       else evaluate<N>(statement<N>{});
@@ -187,66 +187,6 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   // ---- sources ----
 
-  /// Whether statement N loads from a tensor, the first one to do so, of which all is read once from front to back.
-  template <int N>
-  static constexpr bool is_first_read = [] {
-    constexpr int slots[] = {slot_read<S>...};
-    for (int s = 0; s < N; ++s)
-      if (slots[s] == slots[N]) return false;
-    return true;
-  }();
-  template <class Statement>
-  bool walks(Statement) const {
-    return false;
-  }
-  template <int Slot, class T, class At>
-  bool walks(load<Slot, T, At, -1>) const {
-    using facts = at_facts<At>;
-    const std::int64_t rows = facts::uses(loop_var::x) ? args_.numel : 1,
-                       columns = facts::uses(loop_var::r) ? args_.rnumel : 1;
-    return lane_step<At>::of(V, lanes, Aligned) == 1 &&
-           rows * columns * static_cast<std::int64_t>(sizeof(T)) >= least_bytes_ahead &&
-           facts::template offset<std::int64_t>(args_.numel - 1, columns - 1, args_.sizes) -
-                   facts::template offset<std::int64_t>(0, 0, args_.sizes) ==
-               rows * columns - 1;
-  }
-
-  template <int N, class Statement>
-  void look_ahead(Statement, std::int64_t) const {}
-  template <int N, int Slot, class T, class At>
-  void look_ahead(load<Slot, T, At, -1>, std::int64_t distance) const {
-    if constexpr (is_first_read<N>)
-      if (walked_[N])
-        read_ahead(static_cast<const T*>(args_.pointers[Slot]) + offset<At>(),
-                   count_ * static_cast<std::int64_t>(sizeof(T)), distance);
-  }
-  /// Of statement N, in whole lines.
-  template <int N>
-  std::int64_t row_bytes() const {
-    return (args_.rnumel * storage_bytes<statement<N>> + line_bytes - 1) / line_bytes * line_bytes;
-  }
-  /// The same in phase P of a row. What is read once is asked for shortly before; what is read in several phases stays
-  /// in the cache meanwhile, and the last of them, which often writes, asks for the next row.
-  template <int P, int N>
-  void look_ahead_in() const {
-    constexpr int first = [] {
-      int p = 0;
-      while (!facts::needed(p, N)) ++p;
-      return p;
-    }();
-    constexpr int last = [] {
-      int p = facts::num_phases - 1;
-      while (!facts::needed(p, N)) --p;
-      return p;
-    }();
-    if constexpr (first == last) {
-      look_ahead<N>(statement<N>{}, ahead_bytes);
-    } else if constexpr (P == first || P == last) {
-      if (!passes_rows_) look_ahead<N>(statement<N>{}, ahead_bytes);
-      else if (P == last && x_ + 1 < end_) look_ahead<N>(statement<N>{}, row_bytes<N>() + ahead_bytes);
-    }
-  }
-
   /// Fills statement N with value(lane), or with value(0) if it is the same for all lanes.
   template <int N, class Value>
   [[gnu::always_inline]] void fill(Value value) {
@@ -260,22 +200,6 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   void point_to_row() {
     if constexpr (where<N> == residence::kept)
       at_slot<N>() = row_memory<value_type<N>, N>(keeps_ ? args_.rnumel : lanes) + (keeps_ ? r_ : 0);
-  }
-  template <class At, class F>
-  [[gnu::always_inline]] void runs(F f) const {
-    for_runs<At, V, lanes, Aligned>(x_, r_, count_, args_.sizes, f);
-  }
-  /// f(lane, offset), in order.
-  template <class At, class F>
-  void one_by_one(F f) const {
-    runs<At>([f](int first, int count, std::int64_t offset, auto step) {
-      for (int i = 0; i < count; ++i) f(first + i, offset + i * std::int64_t(step));
-      keep_stores();
-    });
-  }
-  template <class At>
-  std::int64_t offset() const {
-    return at_facts<At>::template offset<std::int64_t>(x_, r_, args_.sizes);
   }
   template <int Mask>
   static constexpr bool differs = [] {  // from lane to lane
@@ -347,7 +271,9 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       return widen(p[offset + coef * index]);
     };
     if constexpr (where<N> == residence::uniform) at_slot<N>() = gather(0, offset<At>());
-    else one_by_one<At>([gather, out = at_slot<N>()](int i, std::int64_t offset) { out[i] = gather(i, offset); });
+    else
+      base::template one_by_one<At>(
+          [gather, out = at_slot<N>()](int i, std::int64_t offset) { out[i] = gather(i, offset); });
   }
 
   template <int N, int Slot, class T>
@@ -439,7 +365,6 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   template <int N>
   void prepare() {
-    walked_[N] = walks(statement<N>{});
     if constexpr (streaming<statement<N>>::is_possible) at_slot<N>() = streaming<statement<N>>::of(body_type{}, args_);
   }
   template <int A, class T>
@@ -490,7 +415,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       if (index >= 0 && index < bound) p[offset + coef * index] = narrow<T>(value<A>(lane));
     };
     if constexpr (!layout_type::facts.varies[N]) scatter(0, offset<At>());
-    else one_by_one<At>(scatter);
+    else base::template one_by_one<At>(scatter);
   }
 
   template <int N, class Op, class T, class Result, int A>
@@ -524,12 +449,9 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       fill<N>([from](int i) { return static_cast<const result_slot<N, Statement>&>(from[i]).value; });
   }
 
-  const Args& args_;
   const void* accumulators_[2] = {};
-  std::int64_t x_ = 0, r_ = 0, end_ = 0;
-  int count_ = 0, row_ = 0, rows_ = 0;
-  bool keeps_ = false, passes_rows_ = false, has_streamed_ = false;
-  bool walked_[sizeof...(S) + 1];
+  int row_ = 0, rows_ = 0;
+  bool keeps_ = false, has_streamed_ = false;
   scan_states scans_;
 };
 

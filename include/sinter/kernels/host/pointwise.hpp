@@ -32,28 +32,44 @@ void pointwise_between(const Args& args, std::int64_t first, std::int64_t last) 
   }
 }
 
+/// Tiles are taken in squares of so many rows and columns: their pages, one for each row of each tensor, are looked up
+/// once and stay known to the processor, where a strip across the matrix would look up each of them again for each
+/// tile.
+inline constexpr std::int64_t square = 256;
+static_assert(square % crossed_rows == 0 && square % crossed_columns == 0);
+
+/// The tiles of the square at (row, column).
+template <class Evaluator>
+[[gnu::noinline]] void evaluate_square(Evaluator& e, std::int64_t row, std::int64_t column, std::int64_t rows,
+                                       std::int64_t columns) {
+  const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
+  const std::int64_t last_row = least(row + square, rows), last_column = least(column + square, columns);
+  for (std::int64_t i = row; i < last_row; i += crossed_rows)
+    for (std::int64_t j = column; j < last_column; j += crossed_columns) {
+      const std::int64_t x = i * columns + j;
+      const int height = static_cast<int>(least(last_row - i, crossed_rows));
+      const int count = static_cast<int>(least(last_column - j, crossed_columns));
+      const int together = e.fits_tile(x, columns, height) ? height : 0;
+      const bool has_next = j + 2 * crossed_columns <= last_column;
+      for (int k = 0; k < height; ++k) {
+        if (has_next) e.look_ahead_in_tile(x + k * columns + crossed_columns, count, k, height);
+        e.seat_in_tile(x + k * columns, count, k, together);
+        e.template rows<0>();
+      }
+    }
+}
+
 /// The same in tiles of a matrix of args.numel / columns rows, which some loads cross.
 template <class Body, class Args>
 void pointwise_tiles(const Args& args, std::int64_t columns, int threads) {
   using evaluator = detail::evaluator<Body, loop_var::x, Args, false>;
   static_assert(crossed_columns <= evaluator::lanes);
-  const std::int64_t rows = args.numel / columns, across = (columns - 1) / crossed_columns + 1;
-  const std::int64_t tiles = ((rows - 1) / crossed_rows + 1) * across;
-  parallel_for(
-      0, tiles, piece_elements / (crossed_rows * crossed_columns), threads, [&](std::int64_t first, std::int64_t last) {
-        evaluator e(args);
-        for (std::int64_t t = first; t < last; ++t) {
-          const std::int64_t row = t / across * crossed_rows, column = t % across * crossed_columns,
-                             x = row * columns + column;
-          const int height = static_cast<int>(rows - row < crossed_rows ? rows - row : crossed_rows);
-          const int count = static_cast<int>(columns - column < crossed_columns ? columns - column : crossed_columns);
-          const int together = e.fits_tile(x, columns, height) ? height : 0;
-          for (int k = 0; k < height; ++k) {
-            e.seat_in_tile(x + k * columns, count, k, together);
-            e.template rows<0>();
-          }
-        }
-      });
+  const std::int64_t rows = args.numel / columns, across = (columns - 1) / square + 1;
+  parallel_for(0, ((rows - 1) / square + 1) * across, 1, threads, [&](std::int64_t first, std::int64_t last) {
+    evaluator e(args);
+    for (std::int64_t s = first; s < last; ++s)
+      evaluate_square(e, s / across * square, s % across * square, rows, columns);
+  });
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "sinter/base/dtype.hpp"
@@ -13,11 +14,31 @@
 
 namespace sinter::cpu::detail {
 
+/// A value kept as a type that no tensor has: no store can change it, so a loop may read it once, ahead of its lanes.
+template <class T>
+class steady_value {
+  enum class byte : std::uint8_t {};
+  enum class two : std::uint16_t {};
+  enum class four : std::uint32_t {};
+  enum class eight : std::uint64_t {};
+  using bits =
+      std::conditional_t<sizeof(T) == 1, byte,
+                         std::conditional_t<sizeof(T) == 2, two, std::conditional_t<sizeof(T) == 4, four, eight>>>;
+  bits bits_;
+
+ public:
+  steady_value& operator=(T value) {
+    bits_ = __builtin_bit_cast(bits, value);
+    return *this;
+  }
+  operator T() const { return __builtin_bit_cast(T, bits_); }
+};
+
 template <int I, class Statement, residence Where, int Lanes>
 struct slot {};
 template <int I, class Statement, int Lanes>
 struct slot<I, Statement, residence::uniform, Lanes> {
-  typename statement_facts<Statement>::value_type value;
+  steady_value<typename statement_facts<Statement>::value_type> value;
 };
 template <int I, class Statement, int Lanes>
 struct slot<I, Statement, residence::lanes, Lanes> {
