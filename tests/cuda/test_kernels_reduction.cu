@@ -1,27 +1,12 @@
 // Reductions along memory: persistent, looped and split rows over bodies written by hand, against plain loops in
 // double. SPDX-License-Identifier: BSL-1.0
-#include "test_kernels_support.cuh"
-
-#include <algorithm>
 #include <utility>
 
-#include "sinter/kernels/cuda/reduction_launch.cuh"
+#include "test_kernels_rows.cuh"
 
 using namespace kernel_tests;
 
 namespace {
-
-/// Launches with a workspace of exactly the promised size, full of rubbish and between guards.
-template <class Body, long StaticRnumel = -1, class Args>
-void launch(const std::string& what, const Args& args) {
-  const std::int64_t bytes = reduction_workspace_bytes<Body, orientation::row>(args.numel, args.rnumel);
-  device_array<unsigned char> workspace(static_cast<std::size_t>(bytes));
-  run(what, [&] {
-    cuda::reduction<Body, orientation::row, StaticRnumel>(args, bytes > 0 ? workspace.data() : nullptr, nullptr,
-                                                          "per_test");
-  });
-  workspace.check_guards(what + " workspace");
-}
 
 const std::int64_t row_counts[] = {0, 1, 3, 1000};
 const std::int64_t column_counts[] = {1, 7, 8, 31, 32, 33, 100, 1000, 1024, 2304, 4096, 4097, 16384, 50000};
@@ -31,36 +16,6 @@ template <class F>
 void for_static_columns(F&& test) {
   [&]<long... C>(std::integer_sequence<long, C...>) { (test(std::integral_constant<long, C>{}), ...); }
   (std::integer_sequence<long, 1, 7, 8, 31, 32, 33, 100, 1000, 1024, 2304, 4096, 4097, 16384, 50000>{});
-}
-
-// ---- softmax
-// ------------------------------------------------------------------------------------------------------------
-
-template <class T, long C>
-using softmax = body<load<0, T, at_row<C>>, reduce<ops::amax, T, compute_t<T>, 0>,
-                     compute<ops::sub, compute_t<T>, compute_t<T>, 0, 1>,
-                     compute<ops::exp, compute_t<T>, compute_t<T>, 2>, reduce<ops::sum, compute_t<T>, compute_t<T>, 3>,
-                     compute<ops::div, compute_t<T>, compute_t<T>, 3, 4>, store<1, T, 5, at_row<C>>>;
-
-template <class T, class Body, long StaticRnumel>
-void test_softmax(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0,
-                  std::size_t shift_out = 0) {
-  const auto a = numbers<T>(rows * columns, 1);
-  device_array<T> da(a, shift), out(rows * columns, shift_out);
-  auto args = make_args<2, 0, 1>(rows, columns);
-  args.pointers[0] = da.data(), args.pointers[1] = out.data();
-  args.sizes[0] = columns;
-  const std::string what = label(name, rows, columns, shift || shift_out ? "misaligned" : "");
-  launch<Body, StaticRnumel>(what, args);
-  std::vector<double> most(rows, -1e300), sums(rows, 0.0);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) most[i] = std::max(most[i], number(a[i * columns + j]));
-    for (std::int64_t j = 0; j < columns; ++j) sums[i] += std::exp(number(a[i * columns + j]) - most[i]);
-  }
-  check_close(
-      what, out.host(), [&](std::size_t k) { return std::exp(number(a[k]) - most[k / columns]) / sums[k / columns]; },
-      4 * step_of<T>() + (sizeof(T) < 8 ? 2e-6 : 1e-12), 1e-30);
-  out.check_guards(what);
 }
 
 }  // namespace
@@ -88,55 +43,6 @@ TEST_CASE("softmax, dynamic extent") {
     }
 }
 
-// ---- layer norm: three phases, weights along r
-// -------------------------------------------------------------------------
-
-namespace {
-
-/// (x - mean) * rsqrt(var + eps) * w + b, and the mean; scalar 0 is 1 / C, scalar 1 eps.
-template <class T, class W, long C>
-using layer_norm = body<load<0, T, at_row<C>>, scalar<0, float>, scalar<1, float>, reduce<ops::sum, T, float, 0>,
-                        compute<ops::mul, float, float, 3, 1>, compute<ops::sub, float, float, 0, 4>,
-                        compute<ops::mul, float, float, 5, 5>, reduce<ops::sum, float, float, 6>,
-                        compute<ops::mul, float, float, 7, 1>, compute<ops::add, float, float, 8, 2>,
-                        compute<ops::rsqrt, float, float, 9>, compute<ops::mul, float, float, 5, 10>, load<1, W, at_r>,
-                        load<2, W, at_r>, compute<ops::mul, float, float, 11, 12>,
-                        compute<ops::add, float, float, 14, 13>, store<3, T, 15, at_row<C>>, store<4, float, 4, at_x>>;
-
-template <class T, class W, class Body, long StaticRnumel>
-void test_layer_norm(const char* name, std::int64_t rows, std::int64_t columns) {
-  const auto a = numbers<T>(rows * columns, 1);
-  const auto w = numbers<W>(columns, 2), b = numbers<W>(columns, 3);
-  device_array<T> da(a), out(rows * columns);
-  device_array<W> dw(w), db(b);
-  device_array<float> mean_out(rows);
-  auto args = make_args<5, 2, 1>(rows, columns);
-  args.pointers[0] = da.data(), args.pointers[1] = dw.data(), args.pointers[2] = db.data();
-  args.pointers[3] = out.data(), args.pointers[4] = mean_out.data();
-  args.scalars[0] = {1.0 / static_cast<double>(columns), 0}, args.scalars[1] = {1e-5, 0};
-  args.sizes[0] = columns;
-  const std::string what = label(name, rows, columns);
-  launch<Body, StaticRnumel>(what, args);
-  std::vector<double> mean(rows, 0.0), scale(rows, 0.0);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) mean[i] += number(a[i * columns + j]) / columns;
-    for (std::int64_t j = 0; j < columns; ++j) scale[i] += std::pow(number(a[i * columns + j]) - mean[i], 2) / columns;
-    scale[i] = 1 / std::sqrt(scale[i] + 1e-5);
-  }
-  check_close(
-      what, out.host(),
-      [&](std::size_t k) {
-        return (number(a[k]) - mean[k / columns]) * scale[k / columns] * number(w[k % columns]) +
-               number(b[k % columns]);
-      },
-      4 * step_of<T>() + 1e-5, 4 * step_of<T>() + (columns == 1 ? 1e-3 : 1e-5));
-  check_close(
-      what + " mean", mean_out.host(), [&](std::size_t i) { return mean[i]; }, 1e-5, 1e-6);
-  out.check_guards(what), mean_out.check_guards(what);
-}
-
-}  // namespace
-
 TEST_CASE("layer norm") {
   for_static_columns([](auto columns) {
     constexpr long c = decltype(columns)::value;
@@ -149,57 +55,6 @@ TEST_CASE("layer norm") {
     for (const std::int64_t rows : {1, 3, 50})
       test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, dynamic", rows, columns);
 }
-
-// ---- one-phase reductions over rows
-// -------------------------------------------------------------------------------------
-
-namespace {
-
-template <class Op, class T, class Result, long C>
-using fold_rows = body<load<0, T, at_row<C>>, reduce<Op, T, Result, 0>, store<1, Result, 1, at_x>>;
-
-/// The reference of an op over n values, in double.
-template <class Op, class F>
-double fold(std::int64_t n, F&& value) {
-  double result = std::is_same_v<Op, ops::prod> || std::is_same_v<Op, ops::all> ? 1 : 0;
-  double best = 0, mean = 0;
-  for (std::int64_t j = 0; j < n; ++j) mean += value(j) / n;
-  for (std::int64_t j = 0; j < n; ++j) {
-    const double v = value(j);
-    if constexpr (std::is_same_v<Op, ops::sum>) result += v;
-    else if constexpr (std::is_same_v<Op, ops::prod>) result *= v;
-    else if constexpr (std::is_same_v<Op, ops::amax>) result = j == 0 || v > result ? v : result;
-    else if constexpr (std::is_same_v<Op, ops::amin>) result = j == 0 || v < result ? v : result;
-    else if constexpr (std::is_same_v<Op, ops::any>) result = result != 0 || v != 0;
-    else if constexpr (std::is_same_v<Op, ops::all>) result = result != 0 && v != 0;
-    else if constexpr (std::is_same_v<Op, ops::argmax>)
-      result = j == 0 || v > best ? static_cast<double>(j) : result, best = j == 0 || v > best ? v : best;
-    else if constexpr (std::is_same_v<Op, ops::argmin>)
-      result = j == 0 || v < best ? static_cast<double>(j) : result, best = j == 0 || v < best ? v : best;
-    else result += (v - mean) * (v - mean);
-  }
-  return result;
-}
-
-template <class Op, class T, class Result, long C, long StaticRnumel, class Stored = T, class StoredResult = Result>
-void test_fold(const char* name, std::int64_t rows, std::int64_t columns, double relative, double absolute,
-               std::size_t shift = 0) {
-  const auto a = numbers<Stored>(rows * columns, 1);
-  device_array<Stored> da(a, shift);
-  device_array<StoredResult> out(rows);
-  auto args = make_args<2, 0, 1>(rows, columns);
-  args.pointers[0] = da.data(), args.pointers[1] = out.data();
-  args.sizes[0] = columns;
-  const std::string what = label(name, rows, columns, shift ? "misaligned" : "");
-  launch<fold_rows<Op, T, Result, C>, StaticRnumel>(what, args);
-  check_close(
-      what, out.host(),
-      [&](std::size_t i) { return fold<Op>(columns, [&](std::int64_t j) { return number(a[i * columns + j]); }); },
-      relative, absolute);
-  out.check_guards(what);
-}
-
-}  // namespace
 
 TEST_CASE("one-phase reductions of rows, dynamic extent") {
   for (const std::int64_t columns : column_counts)

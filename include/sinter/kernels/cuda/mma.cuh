@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "sinter/base/dtype.hpp"
+#include "sinter/kernels/cuda/copy_async.cuh"
 
 namespace sinter::cuda::mm {
 
@@ -13,17 +14,9 @@ __device__ __forceinline__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-/// 16 bytes from global to shared memory, asynchronously.
-__device__ __forceinline__ void copy_async(void* shared, const void* global) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(shared)), "l"(global) : "memory");
-}
-/// Ends a group of copies.
-__device__ __forceinline__ void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits until at most Pending groups of this thread are still under way.
-template <int Pending>
-__device__ __forceinline__ void copy_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
-}
+using detail::copy_async;
+using detail::copy_commit;
+using detail::copy_wait;
 
 /// Four 8 x 8 matrices; lane l gives the address of row l % 8 of matrix l / 8. Transposed: rows become columns.
 template <bool Transposed>

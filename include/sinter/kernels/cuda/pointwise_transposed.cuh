@@ -35,6 +35,11 @@ struct staged_tiling
 #pragma unroll
       for (int j = 0; j < Width; ++j) out[j] = widen<T>(value<I, T>(item, j));
     }
+    template <int I, class T>
+    __device__ __forceinline__ void write(const T (&in)[Width], int item) const {
+#pragma unroll
+      for (int j = 0; j < Width; ++j) value<I, T>(item, j) = in[j];
+    }
   };
   template <int I>
   static constexpr bool stages = transposed_facts<Body>::facts.offset[I] > 0;

@@ -9,6 +9,7 @@
 #include "sinter/kernels/cuda/reduction_column.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 #include "sinter/kernels/cuda/reduction_persistent.cuh"
+#include "sinter/kernels/cuda/reduction_short.cuh"
 #include "sinter/kernels/two_pass.hpp"
 
 namespace sinter::cuda {
@@ -92,15 +93,35 @@ inline constexpr row_shape shifted_shape = [] {
                : choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
 }();
 
+/// Rows of run-time length that so many values to a thread can hold. False: it was not launched.
+template <int Width, int Some, int Most, class... S, class Args, class... Shift>
+bool launch_loose(body<S...>, const Args& args, std::int64_t groups, cudaStream_t stream, const char* name,
+                  const Shift&... shift) {
+  constexpr int some = items_of(Some, Width), most = items_of(Most, Width);
+  // One phase gains nothing from holding the row, if it can be read wide otherwise.
+  constexpr bool holds = phase_facts<body<S...>>::kept_bytes > 0;
+  if (groups <= 0 || (!holds && sizeof...(Shift) == 0)) return false;
+  if (groups <= 512 * some) {
+    launch_held<Width, some, 0, 512, 0>(body<S...>{}, args, row_of(groups, some), stream, name, shift...);
+    return true;
+  }
+  if constexpr (holds && most > some) {
+    if (groups <= dynamic_block * most) {
+      launch_held<Width, most, 0, dynamic_block, 0>(body<S...>{}, args, row_of(groups, most), stream, name, shift...);
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Rows that wide accesses do not fit, or of run-time length, from where they begin. False: it was not launched.
 template <class Body, long StaticRnumel, class... S, class Args>
 bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream, const char* name) {
   using held = body<S...>;
   constexpr int width = shifted_facts<held>::width;
-  constexpr held_lanes lanes = lanes_of_shifted<held>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   constexpr row_shape shape = shifted_shape<held, StaticRnumel, can_split>;
-  if constexpr (width == 0 || (StaticRnumel >= 0 && !shape.persistent)) {
+  if constexpr (width == 0 || (StaticRnumel >= 0 && !shape.persistent) || short_of<held, StaticRnumel>.items > 0) {
     return false;
   } else {
     row_shift shift;
@@ -110,23 +131,49 @@ bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream
       launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name, shift);
       return true;
     } else {
-      constexpr int few = items_of(lanes.few, width), most = items_of(lanes.most, width);
-      const std::int64_t groups = (args.rnumel + 2 * (width - 1)) / width;
-      // One phase gains nothing from holding the row, if it can be read wide otherwise.
-      if (args.rnumel <= 0 || (fits && phase_facts<held>::kept_bytes == 0)) return false;
-      if (groups <= 512 * few) {
-        launch_held<width, few, 0, 512, 0>(held{}, args, row_of(groups, few), stream, name, shift);
-        return true;
-      }
-      if constexpr (phase_facts<held>::kept_bytes > 0) {
-        if (groups <= dynamic_block * most) {
-          launch_held<width, most, 0, dynamic_block, 0>(held{}, args, row_of(groups, most), stream, name, shift);
-          return true;
-        }
-      }
-      return false;
+      return args.rnumel > 0 && !fits &&
+             launch_loose<width, lanes_of_shifted<held>.some, lanes_of_shifted<held>.most>(
+                 held{}, args, (args.rnumel + 2 * (width - 1)) / width, stream, name, shift);
     }
   }
+}
+
+template <int Width, long Rnumel, int Items, int Full, class... S, class Args, class Shape>
+void launch_runs(body<S...>, const Args& args, const Shape& shape, cudaStream_t stream, const char* name) {
+  const int rows = shape.get().rows();
+  using phases = phase_facts<body<S...>>;
+  constexpr int blocks = !phases::is_light || phases::kept_bytes > 4                    ? 1
+                         : std::is_same_v<Shape, loose_short> && phases::late_bytes > 0 ? 6
+                                                                                        : light_short_blocks;
+  launch(&reduction_short<body<S...>, Rnumel, Width, Items, blocks, Full, Shape, Args>,
+         dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)), dim3(short_block), stream, name, args, shape);
+}
+
+/// Short rows. False: it was not launched. `fits`: wide accesses of the usual width do.
+template <long Rnumel, class... S, class Args>
+bool launch_short(body<S...>, const Args& args, bool fits, cudaStream_t stream, const char* name) {
+  using held = body<S...>;
+  using facts = short_facts<held, Rnumel>;
+  if constexpr (Rnumel >= 0) {
+    constexpr short_shape shape = short_of<held, Rnumel>;
+    if constexpr (shape.items > 0) {
+      constexpr int width = access_facts<held>::vector_width(loop_var::r, Rnumel);
+      constexpr int full = full_items(Rnumel / width, shape.threads(), shape.items);
+      if (!fits || !facts::holds(args)) return false;
+      using fixed = fixed_short<shape.items, shape.log_threads, shape.turns, shape.apart, Rnumel>;
+      launch_runs<width, Rnumel, shape.items, full>(held{}, args, fixed{}, stream, name);
+      return true;
+    }
+  } else if constexpr (facts::facts.possible) {
+    constexpr int bytes = facts::facts.largest;
+    if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel > loose_short::most || !facts::holds(args) ||
+        (fits && args.rnumel * facts::facts.smallest % 16 == 0))
+      return false;
+    const loose_short shape{choose_loose_short(static_cast<int>(args.rnumel), bytes)};
+    launch_runs<1, Rnumel, loose_short::items, 0>(held{}, args, shape, stream, name);
+    return true;
+  }
+  return false;
 }
 
 template <class Body, long StaticRnumel, class Args>
@@ -138,8 +185,11 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
   const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
+  if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
   if (splits <= 1 && launch_shifted<Body, StaticRnumel>(held{}, args, fits, stream, name)) return;
-  if constexpr (StaticRnumel >= 0) {
+  if constexpr (short_of<held, StaticRnumel>.items > 0) {
+    // What those do not fit is walked element by element.
+  } else if constexpr (StaticRnumel >= 0) {
     constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
     if (fits) {
       if constexpr (shape.persistent && !shifted_shape<held, StaticRnumel, can_split>.persistent) {
@@ -153,17 +203,11 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
   } else {
     constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
     if (fits) {
-      if constexpr (phase_facts<held>::kept_bytes > 0 && shifted_facts<held>::width == 0) {
-        constexpr int few = items_of(lanes.few, width), most = items_of(lanes.most, width);
-        const std::int64_t groups = args.rnumel / width;
-        if (groups > 0 && groups <= 512 * few)
-          return launch_held<width, few, 0, 512, 0>(held{}, args, row_of(groups, few), stream, name);
-        if (groups > 0 && groups <= dynamic_block * most)
-          return launch_held<width, most, 0, dynamic_block, 0>(held{}, args, row_of(groups, most), stream, name);
-      }
+      if (splits <= 1 && launch_loose<width, lanes.some, lanes.most>(held{}, args, args.rnumel / width, stream, name))
+        return;
       if constexpr (width > 1)
-        return launch_looped<width, loop_items<Body>(can_split ? looped.items : 2, width), looped.threads, int>(
-            Body{}, args, splits, workspace, stream, name);
+        return launch_looped<width, loop_items<Body>(can_split ? items_of(lanes.some, width) : 2, width),
+                             looped.threads, int>(Body{}, args, splits, workspace, stream, name);
     }
   }
   launch_looped<1, 4, narrow_block, std::int64_t>(Body{}, args, splits, workspace, stream, name);

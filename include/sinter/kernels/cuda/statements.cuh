@@ -306,7 +306,7 @@ __device__ __forceinline__ bool writes_item(int u, const tile<typename Frame::ti
   constexpr bool per_row =
       Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
   if constexpr (per_row) return row_writer;
-  else return (Frame::tiling::shifted || t.ok[u]) && t.fixed_ok;
+  else return (Frame::tiling::shifted || t.ok[u]) && (Frame::tiling::template stages<I> || t.fixed_ok);
 }
 
 template <int Slot, class T, int A, class At, int Mask>
@@ -326,8 +326,7 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
       if constexpr (Mask >= 0) all = all && lane_of<Mask>(f, u * shape::width + j);
     }
     if constexpr (Frame::tiling::template stages<I>) {
-#pragma unroll
-      for (int j = 0; j < shape::width; ++j) t.staging.template value<I, T>(u, j) = raw[j];
+      t.staging.template write<I, T>(raw, u);
     } else if (shape::in_shifted_row && !t.ok[u]) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j)

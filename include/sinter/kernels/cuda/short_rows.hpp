@@ -1,0 +1,165 @@
+// Rows too short for wide accesses of their own, one after another in memory: a block takes a run of them, which is one
+// piece of memory, and moves it through shared memory 16 bytes at a time, however long the rows are and wherever they
+// begin. There a few threads share a row. How many they are and which rows they take is decided here; the kernel is
+// reduction_short.cuh. No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/choose.hpp"
+#include "sinter/kernels/cuda/shifted.hpp"
+
+namespace sinter::cuda::detail {
+
+/// The accesses of a body that go through shared memory: those of whole rows, Rnumel elements (-1: known at launch)
+/// from one to the next.
+template <class Body, long Rnumel>
+struct short_facts;
+template <class... S, long Rnumel>
+struct short_facts<body<S...>, Rnumel> {
+  using B = body<S...>;
+  static constexpr int size = sizeof...(S);
+  template <class Access>
+  static constexpr bool follows() {
+    if constexpr (Access::moves)
+      return Access::allowed && (Rnumel < 0 ? is_dynamic(Access::place.pitch) : Access::place.pitch == Rnumel);
+    else return false;
+  }
+  template <class Access>
+  static constexpr int bytes_of() {
+    if constexpr (follows<Access>()) return Access::bytes;
+    else return 0;
+  }
+  struct table {
+    int bytes[size + 1]{};   // of an element of such an access; 0: it is none
+    int number[size + 1]{};  // of the access among them
+    int count = 0, largest = 0, smallest = 0;
+    bool stores = false;
+    bool possible = false;  // all that moves with the row and along it is such an access
+  };
+  static constexpr table facts = [] {
+    table t{{bytes_of<shifted_access<S>>()..., 0}};
+    const touch all[] = {touch_of<S>::at(loop_var::r, 1)..., touch{}};
+    bool others = false;
+    for (int s = 0; s < size; ++s) {
+      const auto& info = body_facts<B>::facts.info[s];
+      t.number[s] = t.count;
+      if (t.bytes[s] == 0) {
+        others = others || (all[s].bytes > 0 && info.reads_x && info.reads_r);
+        continue;
+      }
+      ++t.count;
+      t.stores = t.stores || info.kind == statement_kind::store;
+      if (t.bytes[s] > t.largest) t.largest = t.bytes[s];
+      if (t.smallest == 0 || t.bytes[s] < t.smallest) t.smallest = t.bytes[s];
+    }
+    t.possible = t.count > 0 && !others;
+    return t;
+  }();
+
+  /// Do rows follow each other without gaps, at addresses that their elements may have?
+  template <class Args>
+  static bool holds(const Args& args) {
+    const auto holds_for = [&]<class Access>(Access) {
+      if constexpr (follows<Access>())
+        return sinter::detail::resolve(Access::place.pitch, args.sizes) == args.rnumel &&
+               reinterpret_cast<std::uintptr_t>(args.pointers[Access::slot]) % Access::bytes == 0;
+      else return true;
+    };
+    return (holds_for(shifted_access<S>{}) && ...);
+  }
+};
+
+/// Threads of a block, in whose run neighbours of `threads` share a row.
+inline constexpr int short_block = 128, short_warps = short_block / 32;
+/// Blocks that a multiprocessor shall run at once if the arithmetic is light: with 48 registers a thread.
+inline constexpr int light_short_blocks = 10;
+/// Bytes of a run of the widest elements: with 2048 threads on a multiprocessor, four times what its share of the
+/// memory's speed takes in flight.
+inline constexpr int short_run_bytes = 10240;
+/// Registers of a thread for its values of one row.
+inline constexpr int short_words = 32;
+
+struct short_shape {
+  int items = 0;        // groups of `width` neighbours that a thread has of a row; 0: rows are not short
+  int log_threads = 0;  // of those that share a row, up to 32
+  int turns = 1;        // rows that they take one after another
+  bool apart = false;   // rows of one warp are as far from each other as they can be, not neighbours
+
+  SINTER_HOST_DEVICE constexpr int threads() const { return 1 << log_threads; }
+  SINTER_HOST_DEVICE constexpr int rows() const { return (short_block >> log_threads) * turns; }
+  /// The place in the run of the row that this thread has a part of in this turn.
+  SINTER_HOST_DEVICE constexpr int row(int thread, int turn) const {
+    const int group = (thread & 31) >> log_threads, n = turn * short_warps + (thread >> 5);
+    return apart ? group * (short_warps * turns) + n : n * (32 >> log_threads) + group;
+  }
+};
+
+/// The most of a warp's lanes that want different words of one bank when `threads` read neighbours of each row and rows
+/// are so many bytes apart.
+constexpr int bank_conflicts(int threads, int bytes, int distance) {
+  int most = 0, in_bank[32]{}, last = -1;
+  for (int lane = 0; lane < 32; ++lane) {
+    const int word = (lane / threads * distance + lane % threads * bytes) / 4;
+    if (word != last && ++in_bank[word % 32] > most) most = in_bank[word % 32];
+    last = word;
+  }
+  return most;
+}
+
+/// Rows that threads take in turn, and which, of rows that have so many bytes, in elements or groups of `unit`.
+constexpr short_shape share_run(short_shape s, int row, int unit, int run) {
+  const int turn = (short_block >> s.log_threads) * row;
+  s.turns = run > turn ? run / turn : 1;
+  s.apart = bank_conflicts(s.threads(), unit, row * short_warps * s.turns) < bank_conflicts(s.threads(), unit, row);
+  return s;
+}
+
+/// The threads that share a row of so many groups of `width`: those that take the fewest instructions.
+constexpr short_shape choose_short(int groups, int width, int bytes, int phases) {
+  short_shape best;
+  int least = 0;
+  for (int steps = 0; steps <= 5; ++steps) {
+    const int items = (groups + (1 << steps) - 1) >> steps;
+    if (items * width * (bytes > 4 ? 2 : 1) > short_words) continue;
+    // Some twelve for an element, four for a step of a reduction over lanes, a division and addresses for a row.
+    const int cost = (12 * items * width + 4 * steps * phases + 24) << steps;
+    if (best.items > 0 && cost >= least) continue;
+    best.items = items, best.log_threads = steps, least = cost;
+  }
+  return best.items == 0 ? best : share_run(best, groups * width * bytes, width * bytes, short_run_bytes);
+}
+
+/// A shape that is known to the compiler; how many elements its runs have.
+template <int Items, int LogThreads, int Turns, bool Apart, long Rnumel>
+struct fixed_short {
+  SINTER_HOST_DEVICE static constexpr short_shape get() { return {Items, LogThreads, Turns, Apart}; }
+  static constexpr int capacity = get().rows() * static_cast<int>(Rnumel);
+};
+/// One that is known at launch, for rows of up to `most` elements.
+struct loose_short {
+  static constexpr int items = 8, most = 32 * items, capacity = 2 * short_block * items;
+  short_shape shape;
+  SINTER_HOST_DEVICE constexpr short_shape get() const { return shape; }
+};
+constexpr short_shape choose_loose_short(int rnumel, int bytes) {
+  short_shape s{loose_short::items};
+  while (s.items << s.log_threads < rnumel) ++s.log_threads;
+  return share_run(s, rnumel * bytes, bytes, loose_short::capacity * bytes);
+}
+
+/// Rows of a static length that is no multiple of 16 bytes; longer ones have enough whole vectors.
+inline constexpr long short_most = 1024;
+template <class Held, long Rnumel>
+inline constexpr short_shape short_of = [] {
+  constexpr auto facts = short_facts<Held, Rnumel>::facts;
+  if constexpr (Rnumel <= 0 || Rnumel > short_most || !facts.possible) return short_shape{};
+  else {
+    constexpr int width = access_facts<Held>::vector_width(loop_var::r, Rnumel);
+    return Rnumel * facts.smallest % 16 == 0
+               ? short_shape{}
+               : choose_short(static_cast<int>(Rnumel) / width, width, facts.largest, body_facts<Held>::num_phases);
+  }
+}();
+
+}  // namespace sinter::cuda::detail

@@ -1,0 +1,137 @@
+// Rows of a few elements, of every alignment, thousands and hardly any of them, against plain loops in double.
+// SPDX-License-Identifier: BSL-1.0
+#include <utility>
+
+#include "test_kernels_rows.cuh"
+
+using namespace kernel_tests;
+
+namespace {
+
+const std::int64_t row_counts[] = {0, 1, 2, 31, 127, 1009, 10007};
+const std::int64_t column_counts[] = {1, 2, 3, 5, 7, 8, 9, 31, 33, 65, 127, 128, 255, 256, 257, 511, 1001};
+
+template <class F>
+void for_static_columns(F&& test) {
+  [&]<long... C>(std::integer_sequence<long, C...>) { (test(std::integral_constant<long, C>{}), ...); }
+  (std::integer_sequence<long, 1, 3, 7, 31, 65, 66, 127, 1001>{});
+}
+
+/// a + b and the row's sum of it, where a, b and the result are of three types: three alignments, one of them the
+/// widest's.
+template <long C>
+using sum_of_two = body<load<0, float, at_row<C>>, load<1, bf16, at_row<C>>, widen_to<bf16, float, 1>,
+                        compute<ops::add, float, float, 0, 2>, reduce<ops::sum, float, float, 3>,
+                        store<2, double, 3, at_row<C>>, store<3, float, 4, at_x>>;
+
+template <long C, long StaticRnumel>
+void test_sum_of_two(std::int64_t rows, std::int64_t columns, std::size_t shift_a, std::size_t shift_b) {
+  const auto a = numbers<float>(rows * columns, 1);
+  const auto b = numbers<bf16>(rows * columns, 2);
+  device_array<float> da(a, shift_a), sums(rows);
+  device_array<bf16> db(b, shift_b);
+  device_array<double> out(rows * columns);
+  auto args = make_args<4, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = out.data();
+  args.pointers[3] = sums.data();
+  args.sizes[0] = columns;
+  const std::string what = label("sum of two", rows, columns);
+  launch<sum_of_two<C>, StaticRnumel>(what, args);
+  const auto value = [&](std::size_t k) { return double(a[k]) + number(b[k]); };
+  check_close(what, out.host(), value, 1e-6, 1e-6);
+  check_close(
+      what + ", row sums", sums.host(),
+      [&](std::size_t i) { return fold<ops::sum>(columns, [&](std::int64_t j) { return value(i * columns + j); }); },
+      1e-5, 1e-6 * static_cast<double>(columns));
+  out.check_guards(what), sums.check_guards(what);
+}
+
+/// Softmax of 16-bit rows in place.
+template <class T, long C, long StaticRnumel>
+void test_in_place(std::int64_t rows, std::int64_t columns) {
+  const auto a = numbers<T>(rows * columns, 1);
+  device_array<T> da(a, 1), apart(a, 1), out(rows * columns, 1);
+  auto args = make_args<2, 0, 1>(rows, columns);
+  args.sizes[0] = columns;
+  const std::string what = label("softmax in place", rows, columns);
+  args.pointers[0] = args.pointers[1] = da.data();
+  launch<softmax<T, C>, StaticRnumel>(what, args);
+  args.pointers[0] = apart.data(), args.pointers[1] = out.data();
+  launch<softmax<T, C>, StaticRnumel>(what, args);
+  const auto expected = out.host();
+  check_close(
+      what, da.host(), [&](std::size_t k) { return number(expected[k]); }, 0, 0);
+  da.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("short rows of static length") {
+  for_static_columns([](auto columns) {
+    constexpr long c = decltype(columns)::value;
+    for (const std::int64_t rows : row_counts) {
+      test_softmax<bf16, softmax<bf16, c>, c>("softmax bf16", rows, c);
+      if (rows > 31) continue;
+      for (std::size_t shift = 1; shift < 8; ++shift)
+        test_softmax<bf16, softmax<bf16, c>, c>("softmax bf16", rows, c, shift, 7 * shift % 8);
+    }
+  });
+}
+
+TEST_CASE("short rows with weights, of static length") {
+  for_static_columns([](auto columns) {
+    constexpr long c = decltype(columns)::value;
+    for (const std::int64_t rows : {1, 31, 1009})
+      test_layer_norm<f16, f16, layer_norm<f16, f16, c>, c>("layer norm f16", rows, c);
+  });
+}
+
+TEST_CASE("short rows of run-time length") {
+  for (const std::int64_t columns : column_counts)
+    for (const std::int64_t rows : row_counts) {
+      test_softmax<f16, softmax<f16, d0>, -1>("softmax f16, dynamic", rows, columns);
+      test_fold<ops::argmax, float, std::int64_t, d0, -1>("argmax f32", rows, columns, 0, 0);
+      test_fold<ops::m2, bf16, float, d0, -1>("m2 bf16", rows, columns, 1e-4, 1e-5);
+      if (rows > 1009) continue;
+      test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, dynamic", rows, columns);
+      test_fold<ops::any, bool, bool, d0, -1, boolean, boolean>("any bool", rows, columns, 0, 0, 3);
+      test_softmax<double, softmax<double, d0>, -1>("softmax f64, dynamic", rows, columns, 1, 0);
+    }
+}
+
+TEST_CASE("short rows of several types and alignments") {
+  for (const std::int64_t rows : row_counts) {
+    test_sum_of_two<7, 7>(rows, 7, 0, 0);
+    test_sum_of_two<7, 7>(rows, 7, 3, 5);
+    test_sum_of_two<65, 65>(rows, 65, 1, 7);
+    for (const std::int64_t columns : column_counts) test_sum_of_two<d0, -1>(rows, columns, 2, 3);
+  }
+}
+
+TEST_CASE("short rows in place") {
+  for (const std::int64_t rows : row_counts) {
+    test_in_place<bf16, 7, 7>(rows, 7);
+    test_in_place<bf16, 65, 65>(rows, 65);
+    test_in_place<bf16, d0, -1>(rows, 31);
+  }
+}
+
+// ---- rows of odd length that are not short: vectors aligned in memory, weights that are aligned otherwise -----------
+
+TEST_CASE("long odd rows with weights") {
+  [&]<long... C>(std::integer_sequence<long, C...>) {
+    const auto test = [](auto columns) {
+      constexpr long c = decltype(columns)::value;
+      for (const std::int64_t rows : {1, 9, 129}) {
+        test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, c>, c>("layer norm bf16", rows, c);
+        test_layer_norm<bf16, float, layer_norm<bf16, float, c>, c>("layer norm bf16, weights f32", rows, c);
+        test_layer_norm<float, f16, layer_norm<float, f16, c>, c>("layer norm f32, weights f16", rows, c);
+      }
+    };
+    (test(std::integral_constant<long, C>{}), ...);
+  }
+  (std::integer_sequence<long, 5003>{});
+  for (const std::int64_t columns : {257, 383, 1001, 2049, 5003, 10007, 12289, 20001})
+    for (const std::int64_t rows : {1, 9, 129})
+      test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16, dynamic", rows, columns);
+}
