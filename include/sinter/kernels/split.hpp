@@ -8,6 +8,7 @@
 
 #include "sinter/base/orientation.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/two_pass.hpp"
 
 namespace sinter {
 
@@ -53,6 +54,40 @@ struct split_facts<body<S...>> {
   }
 };
 
+/// Bytes that a row's loads move per element.
+template <class S>
+inline constexpr int row_load_bytes = 0;
+template <int Slot, class T, class At>
+inline constexpr int row_load_bytes<load<Slot, T, At, -1>> =
+    at_facts<At>::uses(loop_var::r) && at_facts<At>::uses(loop_var::x) ? static_cast<int>(sizeof(T)) : 0;
+
+/// Rows that several blocks share because the body has several phases: a 4-byte counter per row and phase, then the
+/// parts' states for each reduction.
+template <class Body>
+struct shared_row_facts;
+template <class... S>
+struct shared_row_facts<body<S...>> {
+  static constexpr int size = sizeof...(S);
+  static constexpr int row_bytes = (row_load_bytes<S> + ... + 0);
+  SINTER_HOST_DEVICE static constexpr std::int64_t counters(std::int64_t numel) {
+    return numel * body_facts<body<S...>>::num_phases;
+  }
+  SINTER_HOST_DEVICE static constexpr std::int64_t offset(int s, std::int64_t numel, std::int64_t parts) {
+    int i = 0;
+    std::int64_t total = round_up(counters(numel) * 4, 16);
+    ((total += i++ < s ? round_up(numel * parts * state_bytes<S>, 16) : 0), ...);
+    return total;
+  }
+};
+/// The most blocks that share one of so many rows of a body of several phases. Rows that a block holds, if they are
+/// enough for the multiprocessors of a GPU, are not shared.
+constexpr std::int64_t most_parts(std::int64_t numel, std::int64_t rnumel, int row_bytes) {
+  constexpr std::int64_t enough = 128, held = 192 << 10, most = 512;
+  if (row_bytes == 0 || (numel >= enough && rnumel * row_bytes <= held)) return 1;
+  const std::int64_t parts = rnumel / split_row_part;
+  return parts < 1 ? 1 : parts < most ? parts : most;
+}
+
 }  // namespace detail
 
 /// Into how many parts the reduced space is cut when the body allows it; 1 is no split.
@@ -73,6 +108,10 @@ constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_
   if constexpr (facts::can_split) {
     const std::int64_t splits = num_splits(O, numel, rnumel);
     return splits > 1 ? facts::offset(facts::size, numel, splits) : 0;
+  } else if constexpr (O == orientation::row && body_facts<Body>::has_reduction && !body_facts<Body>::has_scan) {
+    using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
+    const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
+    return parts > 1 ? shared::offset(shared::size, numel, parts) : 0;
   } else {
     return 0;
   }

@@ -15,6 +15,9 @@ namespace sinter::cuda::detail {
 /// Linear indices below this are walked in 32 bits: a tile past the last position must not wrap.
 inline constexpr std::int64_t narrow_limit = (std::int64_t(1) << 31) - (1 << 16);
 
+/// The same of rows that are streamed: with every block's tiles past the end.
+inline constexpr std::int64_t streamed_limit = std::int64_t(1) << 30;
+
 template <class T>
 inline constexpr int value_words = sizeof(T) > 4 ? 2 : 1;
 template <>
@@ -243,6 +246,48 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes,
     }
   }
   return {false, looped_block(can_split), 1, can_split ? few : 4};
+}
+
+/// How rows are shared out that blocks go through one after another: a team of `parts` blocks takes a row, each of them
+/// `tiles` tiles of it.
+struct team_shape {
+  int tiles = 1, parts = 1, teams = 1;
+
+  /// Tiles that a warp sends for at once, where it holds `slots` of them: many, as long as at most a seventh of the
+  /// places is left over and what stays in them is no more than before.
+  constexpr int piece(int slots) const {
+    const auto suits = [&](int n) {
+      const int places = slots / n;
+      return n <= tiles && places * n * 7 >= slots * 6 && (tiles > slots || (tiles % n == 0 && tiles / n <= places));
+    };
+    return suits(4) ? 4 : suits(2) ? 2 : 1;
+  }
+};
+/// For rows of `total` tiles and blocks that hold `slots` of them; `exchanges`: how often the blocks of a row wait for
+/// each other. Least is what a team's rows take, in 48ths of the time in which a multiprocessor moves a tile if all are
+/// busy: a softmax computes with it for three quarters of that, an exchange takes five quarters, and while both last
+/// arrive as many tiles of the next row as there is room for.
+constexpr team_shape choose_teams(std::int64_t numel, std::int64_t total, int slots, int exchanges, int most_parts,
+                                  int multiprocessors) {
+  const int most = most_parts < multiprocessors ? most_parts : multiprocessors;
+  const auto share_out = [&](std::int64_t tiles) {
+    team_shape shape{static_cast<int>(tiles), static_cast<int>((total + tiles - 1) / tiles)};
+    shape.teams = static_cast<int>(numel < multiprocessors / shape.parts ? numel : multiprocessors / shape.parts);
+    return shape;
+  };
+  team_shape best = share_out((total + most - 1) / most);  // if no team holds a row: it is walked in every phase
+  std::int64_t least = -1;
+  for (std::int64_t tiles = total < slots ? total : slots; tiles > 0 && (total + tiles - 1) / tiles <= most; --tiles) {
+    const team_shape now = share_out(tiles);
+    const int busy = now.teams * now.parts * 48 / multiprocessors;
+    const int move = busy < 16 ? 16 : busy;  // of a tile: less where others are idle, but a multiprocessor has its limit
+    const std::int64_t late = 2 * tiles > slots ? 2 * tiles - slots : 0;
+    const std::int64_t chain = tiles * 36 + (now.parts > 1 ? exchanges * 60 : 0), moving = tiles * move;
+    const std::int64_t row = (chain > moving ? chain : moving) + late * move / 4;
+    const std::int64_t cost = (numel + now.teams - 1) / now.teams * row;
+    if (least < 0 || cost < least) least = cost, best = now;
+  }
+  return best;
 }
 
 /// Threads along a row of the looped kernel, by the run-time length.

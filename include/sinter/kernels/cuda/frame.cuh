@@ -32,6 +32,7 @@ struct tiling {
   template <int I>
   static constexpr bool leads = false;       // this store is aligned in spite of that
   static constexpr bool overlaps = false;    // the last thread's lanes may be another's, too
+  static constexpr bool streamed = false;    // rows pass through shared memory; see row_ring.cuh
   static constexpr int most_waiting = 256;   // bytes that a thread loads before it computes anything
   static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
   template <int I>

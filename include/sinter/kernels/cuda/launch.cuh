@@ -16,20 +16,35 @@ struct as_is {
   using type = T;
 };
 
-template <class... Parameters>
-void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, const char* name,
-            const typename as_is<Parameters>::type&... arguments) {
+/// How a kernel starts: its blocks before the kernel in front has ended, or all of them at once or none, because they
+/// wait for each other.
+enum class start_rule : unsigned char { overlapping, together };
+
+template <start_rule Rule = start_rule::overlapping, class... Parameters>
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes, cudaStream_t stream,
+            const char* name, const typename as_is<Parameters>::type&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute rule{};
+  if constexpr (Rule == start_rule::together) {
+    rule.id = cudaLaunchAttributeCooperative;
+    rule.val.cooperative = 1;
+  } else {
+    rule.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    rule.val.programmaticStreamSerializationAllowed = 1;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
   config.stream = stream;
-  config.attrs = &overlap;
-  config.numAttrs = kernels_overlap ? 1 : 0;
+  config.attrs = &rule;
+  config.numAttrs = Rule == start_rule::together || kernels_overlap ? 1 : 0;
   check(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), addresses), "cudaLaunchKernelExC", name);
+}
+template <class... Parameters>
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, const char* name,
+            const typename as_is<Parameters>::type&... arguments) {
+  launch(kernel, grid, block, 0, stream, name, arguments...);
 }
 
 /// Lets a kernel have more dynamic shared memory than 48 KB. Asked for once on each device, of which `asked` has a bit.
@@ -40,6 +55,26 @@ inline void allow_shared_memory(const void* kernel, int bytes, std::atomic<std::
   if ((asked.load(std::memory_order_acquire) & bit) != 0) return;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute", name);
   asked.fetch_or(bit, std::memory_order_release);
+}
+
+/// What kernels whose blocks stay on their multiprocessor have to know of the current device.
+struct device_limits {
+  int multiprocessors, shared_bytes;  // most that a block may ask for
+};
+inline device_limits limits_of_device(const char* name) {
+  static constinit std::atomic<std::uint64_t> known[64];
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice", name);
+  std::uint64_t both = device < 64 ? known[device].load(std::memory_order_relaxed) : 0;
+  if (both == 0) {
+    int count = 0, bytes = 0;
+    check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute", name);
+    check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute",
+          name);
+    both = static_cast<std::uint64_t>(count) << 32 | static_cast<std::uint32_t>(bytes);
+    if (device < 64) known[device].store(both, std::memory_order_relaxed);
+  }
+  return {static_cast<int>(both >> 32), static_cast<int>(both & 0xffffffffu)};
 }
 
 }  // namespace sinter::cuda::detail

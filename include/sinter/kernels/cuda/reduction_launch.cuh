@@ -10,6 +10,7 @@
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 #include "sinter/kernels/cuda/reduction_persistent.cuh"
 #include "sinter/kernels/cuda/reduction_short.cuh"
+#include "sinter/kernels/cuda/reduction_streamed_launch.cuh"
 #include "sinter/kernels/two_pass.hpp"
 
 namespace sinter::cuda {
@@ -114,6 +115,13 @@ bool launch_loose(body<S...>, const Args& args, std::int64_t groups, cudaStream_
   return false;
 }
 
+/// Most values to a thread, of rows of run-time length: those that more are needed for are streamed.
+template <class Held>
+constexpr int most_held(held_lanes lanes) {
+  return stream_shape_of<Held, access_facts<Held>::vector_width(loop_var::r, -1), -1>.width > 0 ? lanes.some
+                                                                                                : lanes.most;
+}
+
 /// Rows that wide accesses do not fit, or of run-time length, from where they begin. False: it was not launched.
 template <class Body, long StaticRnumel, class... S, class Args>
 bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream, const char* name) {
@@ -132,7 +140,7 @@ bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream
       return true;
     } else {
       return args.rnumel > 0 && !fits &&
-             launch_loose<width, lanes_of_shifted<held>.some, lanes_of_shifted<held>.most>(
+             launch_loose<width, lanes_of_shifted<held>.some, most_held<held>(lanes_of_shifted<held>)>(
                  held{}, args, (args.rnumel + 2 * (width - 1)) / width, stream, name, shift);
     }
   }
@@ -182,13 +190,17 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
   constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
   constexpr held_lanes lanes = lanes_of_body<held>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
+  constexpr stream_shape streamed = stream_shape_of<held, width, StaticRnumel>;
   const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
   if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
-  if (splits <= 1 && launch_shifted<Body, StaticRnumel>(held{}, args, fits, stream, name)) return;
+  if constexpr (StaticRnumel < 0 || streamed.width == 0)
+    if (splits <= 1 && launch_shifted<Body, StaticRnumel>(held{}, args, fits, stream, name)) return;
   if constexpr (short_of<held, StaticRnumel>.items > 0) {
     // What those do not fit is walked element by element.
+  } else if constexpr (StaticRnumel >= 0 && streamed.width > 0) {
+    if (launch_streamed<streamed, StaticRnumel>(held{}, args, fits, workspace, stream, name)) return;
   } else if constexpr (StaticRnumel >= 0) {
     constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
     if (fits) {
@@ -202,9 +214,12 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
     }
   } else {
     constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
-    if (fits) {
-      if (splits <= 1 && launch_loose<width, lanes.some, lanes.most>(held{}, args, args.rnumel / width, stream, name))
-        return;
+    if (fits && splits <= 1 &&
+        launch_loose<width, lanes.some, most_held<held>(lanes)>(held{}, args, args.rnumel / width, stream, name))
+      return;
+    if constexpr (streamed.width > 0) {
+      if (launch_streamed<streamed, -1>(held{}, args, fits, workspace, stream, name)) return;
+    } else if (fits) {
       if constexpr (width > 1)
         return launch_looped<width, loop_items<Body>(can_split ? items_of(lanes.some, width) : 2, width),
                              looped.threads, int>(Body{}, args, splits, workspace, stream, name);

@@ -20,40 +20,17 @@ struct split_part {
 
 namespace detail {
 
-template <bool Wanted, int I, class S, class Body, class Accumulators>
-__device__ __forceinline__ void publish_state(Accumulators& acc, const split_part& part, std::int64_t numel,
-                                              std::int64_t slot) {
-  if constexpr (Wanted) {
-    auto* states = reinterpret_cast<typename reduction_of<S>::state*>(
-        static_cast<unsigned char*>(part.workspace) + sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
-    states[slot] = lanes_of<I>(acc)[0];
-  }
-}
-template <bool Wanted, int I, class S, class Body, class Accumulators>
-__device__ __forceinline__ void collect_states(Accumulators& acc, const split_part& part, std::int64_t numel,
-                                               std::int64_t row, int thread, int threads) {
-  if constexpr (Wanted) {
-    using fold = reduction_of<S>;
-    const auto* states =
-        reinterpret_cast<const typename fold::state*>(static_cast<const unsigned char*>(part.workspace) +
-                                                      sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
-    auto state = fold::init();
-    for (int k = thread; k < part.splits; k += threads)
-      state = fold::combine(state, read_shared_by_blocks(states + row * part.splits + k));
-    lanes_of<I>(acc)[0] = state;
-  }
-}
-
 /// Leaves the block's states in the workspace; true in the block that comes last, which then has those of all parts, in
 /// the order of the parts: the result does not depend on who came when.
 template <class Threads, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ bool last_of_row(body<S...>, std::index_sequence<I...>, Accumulators& acc,
                                             const split_part& part, std::int64_t numel, std::int64_t row, int split,
                                             const Threads& threads) {
-  using B = body<S...>;
+  using facts = sinter::detail::split_facts<body<S...>>;
+  const part_states states{part.workspace, numel, part.splits};
   __shared__ bool last;
   if (threads.thread() == 0) {
-    (publish_state<reduction_of<S>::is, static_cast<int>(I), S, B>(acc, part, numel, row * part.splits + split), ...);
+    (publish_state<reduction_of<S>::is, static_cast<int>(I), S, facts>(acc, states, row, split), ...);
     __threadfence();
     const unsigned before = atomicAdd(static_cast<unsigned*>(part.workspace) + row, 1u);
     last = before + 1 == static_cast<unsigned>(part.splits);
@@ -61,9 +38,7 @@ __device__ __forceinline__ bool last_of_row(body<S...>, std::index_sequence<I...
   }
   __syncthreads();
   if (!last) return false;
-  (collect_states<reduction_of<S>::is, static_cast<int>(I), S, B>(acc, part, numel, row, threads.thread(),
-                                                                  threads.count()),
-   ...);
+  (collect_states<reduction_of<S>::is, static_cast<int>(I), S, facts>(acc, states, row, threads), ...);
   return true;
 }
 

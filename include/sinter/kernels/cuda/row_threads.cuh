@@ -80,6 +80,37 @@ __device__ __forceinline__ void finish_row_phase(body<S...>, std::index_sequence
   (finish_row<Threads, reduces_in<body<S...>, P, I>, static_cast<int>(I), S>(acc, f, threads), ...);
 }
 
+/// Where the blocks that share rows leave their states for each other, as Facts::offset says: of split.hpp.
+struct part_states {
+  void* workspace;
+  std::int64_t numel;
+  int parts;
+
+  template <class Facts, int I, class S>
+  __device__ __forceinline__ typename reduction_of<S>::state* of(std::int64_t row) const {
+    return reinterpret_cast<typename reduction_of<S>::state*>(static_cast<unsigned char*>(workspace) +
+                                                              Facts::offset(I, numel, parts)) +
+           row * parts;
+  }
+};
+template <bool Wanted, int I, class S, class Facts, class Accumulators>
+__device__ __forceinline__ void publish_state(Accumulators& acc, const part_states& states, std::int64_t row,
+                                              int part) {
+  if constexpr (Wanted) states.template of<Facts, I, S>(row)[part] = lanes_of<I>(acc)[0];
+}
+template <bool Wanted, int I, class S, class Facts, class Accumulators, class Threads>
+__device__ __forceinline__ void collect_states(Accumulators& acc, const part_states& states, std::int64_t row,
+                                               const Threads& threads) {
+  if constexpr (Wanted) {
+    using fold = reduction_of<S>;
+    const auto* parts = states.template of<Facts, I, S>(row);
+    auto state = fold::init();
+    for (int k = threads.thread(); k < states.parts; k += threads.count())
+      state = fold::combine(state, read_shared_by_blocks(parts + k));
+    lanes_of<I>(acc)[0] = state;
+  }
+}
+
 /// Independent states per thread: more hide the latency of a step, fewer save registers when states are large or many.
 template <class Body, int Lanes>
 inline constexpr int row_ways = [] {

@@ -102,6 +102,13 @@ struct run_statement<load<Slot, T, At, Mask>> {
     } else if constexpr (Frame::tiling::template stages<I>) {
       compute_t<T> raw[shape::width];
       t.staging.template read<I, T>(raw, u);
+      if constexpr (shape::in_shifted_row) {
+        if (!reads_item<I, At, Frame>(t, u, args.sizes)) {
+#pragma unroll
+          for (int j = 0; j < shape::width; ++j)
+            if (t.lane_ok(u, j)) raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
+        }
+      }
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
     } else {
@@ -274,7 +281,8 @@ struct run_statement<compute<Op, T, Result, A, B, C>> : run_by_lane<run_statemen
     using F = function_for<Op, T>;
     constexpr int own = lanes::facts.lanes[I], divisors = lanes::facts.lanes[B >= 0 ? B : I];
     if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float> && own >= 4 * divisors)
-      return static_cast<R>(reciprocal_divisor(lane_of<B>(f, lane)).divide(lane_of<A>(f, lane)));
+      return static_cast<R>(std::conditional_t < Frame::tiling::streamed && sizeof(T) == 2, rough_reciprocal,
+                            reciprocal_divisor > (lane_of<B>(f, lane)).divide(lane_of<A>(f, lane)));
     else if constexpr (C >= 0)
       return static_cast<R>(F::apply(lane_of<A>(f, lane), lane_of<B>(f, lane), lane_of<C>(f, lane)));
     else if constexpr (B >= 0) return static_cast<R>(F::apply(lane_of<A>(f, lane), lane_of<B>(f, lane)));

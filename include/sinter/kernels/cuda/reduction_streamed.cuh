@@ -1,0 +1,191 @@
+// Reductions along memory (orientation row) of rows that fill a multiprocessor: blocks stay and go from row to row, and
+// the pieces of the rows to come arrive in shared memory while this one's are reduced. A row waits there from phase to
+// phase and is read once.
+// Which kernel with which shape is choose.hpp's matter, launching reduction_launch.cuh's.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/row_ring.cuh"
+#include "sinter/kernels/cuda/row_threads.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+template <class Body, int P, class Numbers = std::make_index_sequence<Body::size>>
+inline constexpr bool reduces_phase = false;
+template <class Body, int P, std::size_t... I>
+inline constexpr bool reduces_phase<Body, P, std::index_sequence<I...>> = (reduces_in<Body, P, I> || ...);
+
+/// A block's way through the pieces of its rows, and one ahead of it that sends for those to come.
+template <class Body, class Tiling, int Threads, class Args>
+struct row_stream {
+  static constexpr int loops = body_facts<Body>::num_phases;
+  using numbers = std::make_index_sequence<Body::size>;
+  using ring_type = row_ring<Body, Tiling>;
+
+  const Args& args;
+  const stream_share& share;
+  const row_shift& shift;
+  ring_type ring;
+  typename ring_type::position start{};  // of the next loop over the row
+  int part, warp, row;
+  int next_row, next_piece = 0, next_pass = 0;
+  int turn = 0;  // which half of the storage is next
+
+  __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, const row_shift& h, unsigned char* memory)
+      : args(a), share(s), shift(h), ring(memory, s.slots, s.tiles) {
+    const int block = static_cast<int>(blockIdx.x);
+    part = block % share.parts;
+    warp = static_cast<int>(threadIdx.x) / 32;
+    row = next_row = block / share.parts;
+    for (int s = 0; s < share.slots; ++s) send_next(s);
+  }
+
+  __device__ __forceinline__ int before(int of_row) const {
+    if constexpr (!Tiling::shifted) return 0;
+    const unsigned far = static_cast<unsigned>(shift.first) + static_cast<unsigned>(of_row) * shift.step;
+    return static_cast<int>(far & (Tiling::width - 1));
+  }
+  /// The first element of a piece. What does not stay is walked there and back, so that the L2 has the end of it.
+  __device__ __forceinline__ int first(int piece, int pass, int shifted_by) const {
+    if (pass % 2 != 0) piece = share.pieces - 1 - piece;
+    return ((part * share.pieces + piece) * (Threads / 32) + warp) * (share.tiles * Tiling::lanes) - shifted_by;
+  }
+  __device__ __forceinline__ void send_next(int slot) {
+    if (next_row >= args.numel) return;
+    const int shifted_by = before(next_row);
+    ring.send(Body{}, numbers{}, slot, args, next_row, first(next_piece, next_pass, shifted_by), shifted_by);
+    if (++next_piece < share.pieces) return;
+    next_piece = 0;
+    if (!share.stays() && ++next_pass < loops) return;
+    next_pass = 0;
+    next_row += share.teams;
+  }
+
+  __device__ __forceinline__ unsigned char* next_half(unsigned char* storage) {
+    turn ^= 1;
+    return storage + turn * largest_phase<Body, 32>;
+  }
+
+  /// Calls visit(tile) for every piece of the row in loop P, where the tile is placed.
+  template <int P, class Visit>
+  __device__ __forceinline__ void loop(tile<Tiling>& t, const Visit& visit) {
+    constexpr int width = Tiling::width;
+    const bool stays = share.stays();
+    const int shifted_by = before(row), end = static_cast<int>(args.rnumel);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    auto at = start;
+    for (int i = 0; i < share.pieces; ++i) {
+      const int begin = first(i, stays ? 0 : P, shifted_by);
+      if (P == 0 || !stays) ring.wait(at);
+      t.staging.place = ring.place(at.slot);
+      t.staging.tiles = share.tiles;
+#pragma unroll 1
+      for (int k = 0; k < share.tiles && begin + k * Tiling::lanes < end; ++k) {
+        t.staging.tile = k;
+        const int place = begin + k * Tiling::lanes;
+        const auto put = [&](bool inside) {
+#pragma unroll
+          for (int u = 0; u < Tiling::items; ++u) {
+            t.at[u] = place + lane * width + u * (32 * width);
+            t.ok[u] = inside || ((!Tiling::shifted || t.at[u] >= 0) && t.at[u] + width <= end);
+          }
+        };
+        // Most tiles lie within the row: their items are not asked one by one.
+        if (Tiling::whole || (Tiling::shifted && place >= 0 && place + Tiling::lanes <= end)) {
+          put(true);
+          visit();
+        } else {
+          put(false);
+          visit();
+        }
+      }
+      if (P == loops - 1 || !stays) send_next(at.slot);
+      at.advance(share.slots);
+    }
+    if (P == loops - 1 || !stays) start = at;
+  }
+};
+
+/// The blocks of a team exchange their states of phase P. All of them run at once; always the same states are combined
+/// in the same order.
+template <int P, class Threads, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void exchange_in_team(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                                 const stream_share& share, std::int64_t numel, std::int64_t row,
+                                                 int part, const Threads& threads) {
+  using B = body<S...>;
+  using facts = sinter::detail::shared_row_facts<B>;
+  const part_states states{share.workspace, numel, share.parts};
+  if (threads.thread() == 0) {
+    (publish_state<reduces_in<B, P, I>, static_cast<int>(I), S, facts>(acc, states, row, part), ...);
+    unsigned* const counter = static_cast<unsigned*>(share.workspace) + row * body_facts<B>::num_phases + P;
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+    unsigned come = 0;
+    while (come < static_cast<unsigned>(share.parts))
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(come) : "l"(counter) : "memory");
+  }
+  threads.sync();
+  (collect_states<reduces_in<B, P, I>, static_cast<int>(I), S, facts>(acc, states, row, threads), ...);
+}
+
+template <class Body, int Ways, int P, class Stream, class Frame, class Threads>
+__device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<typename Frame::tiling>& t, bool writer,
+                                               unsigned char* storage, const Threads& threads) {
+  using numbers = std::make_index_sequence<Body::size>;
+  evaluate<rows_of_phase<Body, P>>(f, t, stream.args, writer);
+  if constexpr (P < body_facts<Body>::num_phases) {
+    accumulators<Body, Ways> acc;
+    start<P, Ways>(Body{}, numbers{}, acc);
+    stream.template loop<P>(t, [&] { evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, stream.args); });
+    if constexpr (reduces_phase<Body, P>) {
+      // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
+      combine_row<P, Ways>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
+      if (stream.share.parts > 1) {
+        exchange_in_team<P>(Body{}, numbers{}, acc, stream.share, stream.args.numel, stream.row, stream.part, threads);
+        combine_row<P, 1>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
+      }
+      finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
+    }
+  }
+}
+template <class Body, int Ways, class Stream, class Frame, std::size_t... P, class Threads>
+__device__ __forceinline__ void streamed_phases(std::index_sequence<P...>, Stream& stream, Frame& f,
+                                                tile<typename Frame::tiling>& t, bool writer, unsigned char* storage,
+                                                const Threads& threads) {
+  (streamed_phase<Body, Ways, static_cast<int>(P)>(stream, f, t, writer, storage, threads), ...);
+}
+
+/// Bytes of shared memory before the ring.
+template <class Body>
+inline constexpr int streamed_storage = static_cast<int>(sinter::detail::round_up(2 * largest_phase<Body, 32>, 128));
+
+}  // namespace detail
+
+/// Rows of any length below 2^30, of which as many are on their way as shared memory has places.
+template <class Body, int Width, int Items, bool Shifted, bool Whole, int Threads, class Args>
+__global__ void __launch_bounds__(Threads, 1)
+    reduction_streamed(const Args args, const stream_share share, const detail::row_shift shift) {
+  detail::begin_kernel();
+  using tiling = detail::streamed_tiling<Body, Width, Items, Shifted, Whole>;
+  extern __shared__ __align__(128) unsigned char streamed_rows[];
+  detail::row_stream<Body, tiling, Threads, Args> stream(args, share, shift,
+                                                         streamed_rows + detail::streamed_storage<Body>);
+  const detail::row_threads<Threads> threads;
+  for (; args.numel > stream.row; stream.row += share.teams) {
+    detail::tile<tiling> tile;
+    tile.fixed = stream.row;
+    tile.staging.end = static_cast<unsigned>(args.rnumel);
+    tile.staging.last_row = args.numel - 1;
+    tile.staging.others_aligned = stream.before(stream.row) == 0 && shift.others_aligned;
+    detail::frame<Body, tiling> frame;
+    detail::streamed_phases<Body, detail::row_ways<Body, tiling::size>>(
+        std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, stream, frame, tile,
+        threads.thread() == 0 && stream.part == 0, streamed_rows, threads);
+  }
+}
+
+}  // namespace sinter::cuda

@@ -1,0 +1,197 @@
+// Rows on their way through shared memory: every warp has a ring of places, each for a piece of a row, which the copy
+// engine fills while the warps work on pieces that came before. A warp fills its place again as soon as it has read it
+// for the last time; it waits for no other warp.
+// What is done with the pieces is reduction_streamed.cuh's matter. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/statements.cuh"
+
+namespace sinter::cuda {
+
+/// How rows are shared out: `teams` teams of `parts` blocks take one row after another, of which each warp has `pieces`
+/// of `tiles` each, and `slots` places for them. A part that the places hold is read once, others once in every phase.
+struct stream_share {
+  void* workspace = nullptr;
+  int slots = 1, pieces = 1, tiles = 1, parts = 1, teams = 1;
+  SINTER_HOST_DEVICE constexpr bool stays() const { return pieces <= slots; }
+};
+
+namespace detail {
+
+/// Which loads are streamed: those of whole rows, neighbour after neighbour.
+template <class S>
+inline constexpr int streamed_bytes = 0;
+template <int Slot, class T, class At>
+inline constexpr int streamed_bytes<load<Slot, T, At, -1>> =
+    row_place<At>::facts.plain&& row_place<At>::facts.along_r&& row_place<At>::facts.along_x
+        ? static_cast<int>(sizeof(T))
+        : 0;
+template <class Body>
+struct stream_facts;
+template <class... S>
+struct stream_facts<body<S...>> {
+  /// Bytes per element of the streamed loads before statement s, if any.
+  SINTER_HOST_DEVICE static constexpr int bytes_before(int s) {
+    int i = 0, total = 0;
+    ((total += i++ < s ? streamed_bytes<S> : 0), ...);
+    return total;
+  }
+  static constexpr int bytes = bytes_before(sizeof...(S));
+  static constexpr bool streams(int s) { return bytes_before(s + 1) > bytes_before(s); }
+  /// The copy engine takes multiples of 16 bytes.
+  static constexpr bool whole_vectors(int width) { return bytes > 0 && ((streamed_bytes<S> * width % 16 == 0) && ...); }
+};
+
+/// Where the lanes of a warp find their values of a tile: item after item, Width neighbours of each.
+template <class Body, int Width, int Items>
+struct tile_staging {
+  unsigned end = 0;  // of the row
+  std::int64_t last_row = 0;
+  bool others_aligned = true;
+  const unsigned char* place = nullptr;  // of the piece
+  int tile = 0, tiles = 1;               // of the piece
+
+  template <int I, class T>
+  __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
+    constexpr int lanes = 32 * Width * Items, before = stream_facts<Body>::bytes_before(I) * lanes;
+    const T* values = reinterpret_cast<const T*>(place + before * tiles) + tile * lanes;
+    wide<T, Width>::template read<false>(out, values + (u * 32 + static_cast<int>(threadIdx.x) % 32) * Width);
+  }
+};
+
+/// A tile that waits in shared memory from phase to phase. Whole: all of them lie within their rows.
+template <class Body, int Width, int Items, bool Shifted, bool Whole>
+struct streamed_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
+  static constexpr int lanes = 32 * Width * Items, bytes = stream_facts<Body>::bytes * lanes;  // of a warp
+  static constexpr bool streamed = true, whole = Whole, guards = true, shifted = Shifted, early_loads = false;
+  static constexpr int most_waiting = 128;
+  template <int I>
+  static constexpr bool stages = stream_facts<Body>::streams(I);
+  using staging = tile_staging<Body, Width, Items>;
+};
+
+__device__ __forceinline__ unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+/// The places of one warp. Barrier number s is complete when what was last sent to place s has arrived.
+template <class Body, class Tiling>
+class row_ring {
+ public:
+  static constexpr int barrier_bytes = 8;
+
+  /// Where a warp is in its ring, and whether it has been there an odd number of times.
+  struct position {
+    int slot = 0;
+    unsigned odd = 0;
+    __device__ __forceinline__ void advance(int slots) {
+      if (++slot == slots) slot = 0, odd ^= 1;
+    }
+  };
+
+  /// `memory`: for each of the warps `slots` places of `tiles` tiles, and barriers; aligned to 128 bytes.
+  __device__ __forceinline__ row_ring(unsigned char* memory, int slots, int tiles) : tiles_(tiles) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
+    const int bytes = slots * tiles * Tiling::bytes;
+    places_ = memory + warp * bytes;
+    barriers_ = reinterpret_cast<std::uint64_t*>(memory + warps * bytes) + warp * slots;
+#if __CUDA_ARCH__ >= 900
+    if (first_lane()) {
+      for (int s = 0; s < slots; ++s)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barriers_ + s)) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncwarp();
+#endif
+  }
+
+  __device__ __forceinline__ const unsigned char* place(int slot) const {
+    return places_ + slot * tiles_ * Tiling::bytes;
+  }
+
+  __device__ __forceinline__ void wait([[maybe_unused]] const position& at) const {
+#if __CUDA_ARCH__ >= 900
+    unsigned done = 0;
+    while (done == 0)
+      asm volatile(
+          "{\n\t.reg .pred p;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t}"
+          : "=r"(done)
+          : "r"(shared_address(barriers_ + at.slot)), "r"(at.odd)
+          : "memory");
+#endif
+  }
+
+  /// Sends for the piece of row `row` whose first element is number `first` of the row, which begins `before` elements
+  /// after an aligned one.
+  template <class... S, std::size_t... I, class Args>
+  __device__ __forceinline__ void send(body<S...>, std::index_sequence<I...>, int slot, const Args& args, int row,
+                                       int first, int before) const {
+    __syncwarp();  // all lanes have read what was here
+#if __CUDA_ARCH__ >= 900
+    if (!first_lane()) return;
+#endif
+    (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before), ...);
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{\n\t.reg .b64 t;\n\tmbarrier.arrive.shared::cta.b64 t, [%0];\n\t}" ::"r"(shared_address(barriers_ + slot))
+        : "memory");
+#else
+    __syncwarp();
+#endif
+  }
+
+ private:
+  static __device__ __forceinline__ bool first_lane() { return threadIdx.x % 32 == 0; }
+
+  template <int I, class S, class Args>
+  __device__ __forceinline__ void send_load(S, int, const Args&, int, int, int) const {}
+  template <int I, int Slot, class T, class At, class Args>
+  __device__ __forceinline__ void send_load(load<Slot, T, At, -1>, int slot, const Args& args, int row, int first,
+                                            int before) const {
+    if constexpr (stream_facts<Body>::streams(I)) {
+      constexpr int width = Tiling::width;
+      int from = first, to = first + tiles_ * Tiling::lanes;
+      const int length = static_cast<int>(args.rnumel);
+      if constexpr (Tiling::shifted) {  // the same that reads_item says of each item
+        constexpr long pitch = row_place<At>::facts.pitch;
+        const std::int64_t step = sinter::detail::resolve(pitch, args.sizes), here = row * step;
+        int begin = -before, end = ((length + before + width - 1) & -width) - before;
+        if (here < before) begin += width;
+        if (here + end > (args.numel - 1) * step + length) end -= width;
+        from = from < begin ? begin : from;
+        to = to < end ? to : end;
+      } else {
+        to = to < length ? to : length;
+      }
+      if (from >= to) return;
+      const T* source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, from, args.sizes);
+      unsigned char* target = places_ + slot * tiles_ * Tiling::bytes +
+                              stream_facts<Body>::bytes_before(I) * Tiling::lanes * tiles_ +
+                              (from - first) * static_cast<int>(sizeof(T));
+      const int bytes = (to - from) * static_cast<int>(sizeof(T));
+#if __CUDA_ARCH__ >= 900
+      const unsigned barrier = shared_address(barriers_ + slot);
+      asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                       shared_address(target)),
+                   "l"(__cvta_generic_to_global(source)), "r"(bytes), "r"(barrier)
+                   : "memory");
+#else
+      for (int b = static_cast<int>(threadIdx.x) % 32 * 16; b < bytes; b += 32 * 16)
+        *reinterpret_cast<uint4*>(target + b) =
+            *reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(source) + b);
+#endif
+    }
+  }
+
+  int tiles_;
+  unsigned char* places_;
+  std::uint64_t* barriers_;
+};
+
+}  // namespace detail
+}  // namespace sinter::cuda
