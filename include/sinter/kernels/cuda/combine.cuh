@@ -14,7 +14,7 @@ namespace sinter::cuda::detail {
 /// Reduction statement S: its types and its three functions.
 template <class S>
 struct reduction_of {
-  static constexpr bool is = false;
+  static constexpr bool is = false, folds_places = false;
   using state = nothing;
 };
 template <class Op, class T, class Result, int A>

@@ -39,9 +39,10 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
   using B = body<S...>;
   using phases = phase_facts<B>;
   constexpr bool shifted = sizeof...(Shift) > 0;
+  // What is looked through twice waits, even if no later phase needs it.
+  constexpr int kept = phases::kept_bytes < 4 && (reduction_of<S>::folds_places || ...) ? 4 : phases::kept_bytes;
   // What heavy arithmetic takes nobody knows; but two large blocks shall hide each other's waiting.
-  constexpr int light =
-      least_blocks(MaxBlock, Width * Items, phases::kept_bytes, phases::late_bytes, Full < Items, shifted);
+  constexpr int light = least_blocks(MaxBlock, Width * Items, kept, phases::late_bytes, Full < Items, shifted);
   constexpr int blocks = Threads == 0 ? 1 : phases::is_light ? light : MaxBlock == 512 ? 2 : 1;
   const auto grid = dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows));
   const auto block = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
