@@ -46,6 +46,33 @@ void test_sum_of_two(std::int64_t rows, std::int64_t columns, std::size_t shift_
   out.check_guards(what), sums.check_guards(what);
 }
 
+/// a - b, a * b and the row's sum of a, all of eight bytes: runs are shorter where there are many accesses.
+template <long C>
+using wide_pair = body<load<0, double, at_row<C>>, load<1, double, at_row<C>>, compute<ops::sub, double, double, 0, 1>,
+                       compute<ops::mul, double, double, 0, 1>, reduce<ops::sum, double, double, 0>,
+                       store<2, double, 2, at_row<C>>, store<3, double, 3, at_row<C>>, store<4, double, 4, at_x>>;
+
+template <long C, long StaticRnumel>
+void test_wide_pair(std::int64_t rows, std::int64_t columns) {
+  const auto a = numbers<double>(rows * columns, 1), b = numbers<double>(rows * columns, 2);
+  device_array<double> da(a, 1), db(b), difference(rows * columns), product(rows * columns, 1), sums(rows);
+  auto args = make_args<5, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = difference.data();
+  args.pointers[3] = product.data(), args.pointers[4] = sums.data();
+  args.sizes[0] = columns;
+  const std::string what = label("wide pair", rows, columns);
+  launch<wide_pair<C>, StaticRnumel>(what, args);
+  check_close(
+      what, difference.host(), [&](std::size_t k) { return a[k] - b[k]; }, 0, 0);
+  check_close(
+      what, product.host(), [&](std::size_t k) { return a[k] * b[k]; }, 0, 0);
+  check_close(
+      what, sums.host(),
+      [&](std::size_t i) { return fold<ops::sum>(columns, [&](std::int64_t j) { return a[i * columns + j]; }); }, 1e-12,
+      1e-12 * static_cast<double>(columns));
+  difference.check_guards(what), product.check_guards(what), sums.check_guards(what);
+}
+
 /// Softmax of 16-bit rows in place.
 template <class T, long C, long StaticRnumel>
 void test_in_place(std::int64_t rows, std::int64_t columns) {
@@ -105,6 +132,14 @@ TEST_CASE("short rows of several types and alignments") {
     test_sum_of_two<7, 7>(rows, 7, 3, 5);
     test_sum_of_two<65, 65>(rows, 65, 1, 7);
     for (const std::int64_t columns : column_counts) test_sum_of_two<d0, -1>(rows, columns, 2, 3);
+  }
+}
+
+TEST_CASE("short rows with many wide accesses") {
+  for (const std::int64_t rows : row_counts) {
+    test_wide_pair<127, 127>(rows, 127);
+    test_wide_pair<511, 511>(rows, 511);
+    for (const std::int64_t columns : column_counts) test_wide_pair<d0, -1>(rows, columns);
   }
 }
 

@@ -31,9 +31,9 @@ struct short_facts<body<S...>, Rnumel> {
     else return 0;
   }
   struct table {
-    int bytes[size + 1]{};   // of an element of such an access; 0: it is none
-    int number[size + 1]{};  // of the access among them
-    int count = 0, largest = 0, smallest = 0;
+    int bytes[size + 1]{};                                // of an element of such an access; 0: it is none
+    int number[size + 1]{};                               // of the access among them
+    int count = 0, largest = 0, smallest = 0, total = 0;  // accesses, and bytes of their elements
     bool stores = false;
     bool possible = false;  // all that moves with the row and along it is such an access
   };
@@ -49,6 +49,7 @@ struct short_facts<body<S...>, Rnumel> {
         continue;
       }
       ++t.count;
+      t.total += t.bytes[s];
       t.stores = t.stores || info.kind == statement_kind::store;
       if (t.bytes[s] > t.largest) t.largest = t.bytes[s];
       if (t.smallest == 0 || t.bytes[s] < t.smallest) t.smallest = t.bytes[s];
@@ -115,8 +116,8 @@ constexpr short_shape share_run(short_shape s, int row, int unit, int run) {
   return s;
 }
 
-/// The threads that share a row of so many groups of `width`: those that take the fewest instructions.
-constexpr short_shape choose_short(int groups, int width, int bytes, int phases) {
+/// The threads that share a row of so many groups of `width`: those that take the fewest instructions. `run`: bytes.
+constexpr short_shape choose_short(int groups, int width, int bytes, int phases, int run) {
   short_shape best;
   int least = 0;
   for (int steps = 0; steps <= 5; ++steps) {
@@ -127,7 +128,7 @@ constexpr short_shape choose_short(int groups, int width, int bytes, int phases)
     if (best.items > 0 && cost >= least) continue;
     best.items = items, best.log_threads = steps, least = cost;
   }
-  return best.items == 0 ? best : share_run(best, groups * width * bytes, width * bytes, short_run_bytes);
+  return best.items == 0 ? best : share_run(best, groups * width * bytes, width * bytes, run);
 }
 
 /// A shape that is known to the compiler; how many elements its runs have.
@@ -136,17 +137,25 @@ struct fixed_short {
   SINTER_HOST_DEVICE static constexpr short_shape get() { return {Items, LogThreads, Turns, Apart}; }
   static constexpr int capacity = get().rows() * static_cast<int>(Rnumel);
 };
-/// One that is known at launch, for rows of up to `most` elements.
+/// One that is known at launch, for rows of up to `most` elements; a run has room for one turn or two.
+struct loose_rows {
+  static constexpr int items = 8, most = 32 * items, turn = short_block * items;
+};
+template <int Turns>
 struct loose_short {
-  static constexpr int items = 8, most = 32 * items, capacity = 2 * short_block * items;
+  static constexpr int capacity = Turns * loose_rows::turn;
   short_shape shape;
   SINTER_HOST_DEVICE constexpr short_shape get() const { return shape; }
 };
-constexpr short_shape choose_loose_short(int rnumel, int bytes) {
-  short_shape s{loose_short::items};
+constexpr short_shape choose_loose_short(int rnumel, int bytes, int capacity) {
+  short_shape s{loose_rows::items};
   while (s.items << s.log_threads < rnumel) ++s.log_threads;
-  return share_run(s, rnumel * bytes, bytes, loose_short::capacity * bytes);
+  return share_run(s, rnumel * bytes, bytes, capacity * bytes);
 }
+
+/// Do runs of so many elements fit into the shared memory that every kernel may have, of 48 KB, with what lies around
+/// them? `total`: bytes of an element of every access.
+constexpr bool run_fits(int elements, int total) { return elements * total <= 46 * 1024; }
 
 /// Rows of a static length that is no multiple of 16 bytes; longer ones have enough whole vectors.
 inline constexpr long short_most = 1024;
@@ -156,9 +165,12 @@ inline constexpr short_shape short_of = [] {
   if constexpr (Rnumel <= 0 || Rnumel > short_most || !facts.possible) return short_shape{};
   else {
     constexpr int width = access_facts<Held>::vector_width(loop_var::r, Rnumel);
-    return Rnumel * facts.smallest % 16 == 0
-               ? short_shape{}
-               : choose_short(static_cast<int>(Rnumel) / width, width, facts.largest, body_facts<Held>::num_phases);
+    constexpr int together = 40 * 1024 * facts.largest / facts.total;  // less for each access where there are many
+    constexpr short_shape shape =
+        choose_short(static_cast<int>(Rnumel) / width, width, facts.largest, body_facts<Held>::num_phases,
+                     together < short_run_bytes ? together : short_run_bytes);
+    const bool whole = Rnumel * facts.smallest % 16 == 0;
+    return !whole && run_fits(shape.rows() * static_cast<int>(Rnumel), facts.total) ? shape : short_shape{};
   }
 }();
 
