@@ -1,8 +1,9 @@
 // The ways that host kernels take through memory: results too large for the cache, at any alignment; rows crossed in
-// tiles; values of a row that are kept for later phases, and rows too long for it.
-// SPDX-License-Identifier: BSL-1.0
+// tiles; values of a row that are kept for later phases, and rows too long for it; columns by whole rows; conditions
+// that hold for whole blocks. SPDX-License-Identifier: BSL-1.0
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -48,8 +49,7 @@ void check_transposed(std::int64_t batch, std::int64_t rows, std::int64_t column
   auto x = values<float>(batch * rows * columns), y = values<float>(batch * rows * columns + 1);
   y.erase(y.begin());
   std::vector<float> z(x.size(), NAN);
-  f(si::host, X(x.data(), batch, rows, columns), Y(y.data(), batch, columns, rows),
-    X(z.data(), batch, rows, columns));
+  f(si::host, X(x.data(), batch, rows, columns), Y(y.data(), batch, columns, rows), X(z.data(), batch, rows, columns));
   std::int64_t wrong = 0;
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t i = 0; i < rows; ++i)
@@ -83,6 +83,55 @@ void check_softmax(std::int64_t rows, std::int64_t width) {
   CHECK(worst < 2e-6);
 }
 
+/// Sums and sample variances of x[b, i, j] over i.
+void check_columns(std::int64_t batch, std::int64_t rows, std::int64_t columns) {
+  using X = si::tensor<float, si::dyn, si::dim<"rows">, si::dim<"columns">>;
+  using Y = si::tensor<float, si::dyn, si::dim<"columns">>;
+  constexpr auto f = si::fuse<X>([](auto x) { return std::tuple(si::sum(x, si::axis<1>), si::var(x, si::axis<1>)); });
+  const auto x = values<float>(batch * rows * columns);
+  std::vector<float> sum(static_cast<std::size_t>(batch * columns), NAN), var = sum, again = sum;
+  const X in(const_cast<float*>(x.data()), batch, rows, columns);
+  f(si::host_executor{3}, in, Y(sum.data(), batch, columns), Y(var.data(), batch, columns));
+  double worst = 0;
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const auto at = [&](std::int64_t i) {
+        return static_cast<double>(x[static_cast<std::size_t>((b * rows + i) * columns + j)]);
+      };
+      double total = 0, squares = 0;
+      for (std::int64_t i = 0; i < rows; ++i) total += at(i);
+      for (std::int64_t i = 0; i < rows; ++i) squares += std::pow(at(i) - total / static_cast<double>(rows), 2);
+      const auto to = static_cast<std::size_t>(b * columns + j);
+      const double variance = squares / static_cast<double>(rows - 1);
+      worst = std::fmax(worst, sum[to] == sum[to] ? std::fabs(sum[to] - total) : INFINITY);
+      worst = std::fmax(worst, var[to] == var[to] ? std::fabs(var[to] - variance) : INFINITY);
+    }
+  INFO(batch << " x " << rows << " x " << columns);
+  CHECK(worst < 1e-4);
+  f(si::host_executor{1}, in, Y(again.data(), batch, columns), Y(var.data(), batch, columns));
+  CHECK(again == sum);
+}
+
+/// (x rotated left by Cut, the part that comes round negated) * x, over rows of Width.
+template <long Width, long Cut>
+void check_rotated(std::int64_t rows) {
+  using X = si::tensor<float, si::dyn, Width>;
+  constexpr auto f =
+      si::fuse<X>([](auto x) { return si::concat<-1>(si::slice<-1, Cut, Width>(x), -si::slice<-1, 0, Cut>(x)) * x; });
+  const auto x = values<float>(rows * Width);
+  std::vector<float> y(x.size(), NAN);
+  f(si::host, X(const_cast<float*>(x.data()), rows), X(y.data(), rows));
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (long j = 0; j < Width; ++j) {
+      const float* const row = x.data() + i * Width;
+      const float moved = j < Width - Cut ? row[j + Cut] : -row[j + Cut - Width];
+      wrong += y[static_cast<std::size_t>(i * Width + j)] != moved * row[j];
+    }
+  INFO(rows << " x " << Width << ", cut at " << Cut);
+  CHECK(wrong == 0);
+}
+
 }  // namespace
 
 TEST_CASE("results too large for the cache arrive whole, wherever they lie") {
@@ -113,4 +162,24 @@ TEST_CASE("exponentials are kept over rows of any length") {
   for (std::int64_t width : {1, 7, 64, 511, 513, 4096, 65536, 65537}) check_softmax(3, width);
   check_softmax(1, 200000);
   check_softmax(9000, 1024);  // and go past the cache
+}
+
+TEST_CASE("columns are reduced by whole rows where there is much to read") {
+  check_columns(1, 700, 1000);  // blocks of columns that are not full
+  check_columns(1, 5000, 513);
+  check_columns(1, 300, 5000);
+  check_columns(3, 200, 1000);  // a batch is not one piece of memory
+  check_columns(1, 2000, 200);  // one block of columns
+  check_columns(1, 3, 1000);
+}
+
+TEST_CASE("the parts of a concatenation meet blocks of lanes, or do not") {
+  for (std::int64_t rows : {1, 3, 1000}) {
+    check_rotated<128, 64>(rows);
+    check_rotated<192, 64>(rows);
+    check_rotated<256, 128>(rows);
+    check_rotated<128, 32>(rows);
+    check_rotated<96, 48>(rows);
+    check_rotated<65, 1>(rows);
+  }
 }

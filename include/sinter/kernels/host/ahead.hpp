@@ -64,6 +64,14 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     end_ = end;
     passes_rows_ = args_.rnumel <= longest_kept_row;
   }
+  /// All columns of so many rows pass here, then those of the next ones.
+  void pass_groups(std::int64_t rows) { group_ = rows; }
+  /// Whether a row of what is read across rows is one piece of memory, and all of it so large that this matters.
+  bool has_whole_rows() const {
+    bool any = false;
+    for (bool walked : walked_) any = any || walked;
+    return any && (has_whole_rows(S{}) && ...);
+  }
   /// Asks for what row number `row` of the tile at x, of so many columns, needs, and for a part of what crosses it.
   void look_ahead_in_tile(std::int64_t x, int count, int row, int rows) {
     base::seat(x, 0, count);
@@ -78,6 +86,12 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   void look_ahead(std::int64_t distance) const {
     if constexpr (is_first_read<N>)
       if (walked_[N]) read_after(statement<N>{}, distance);
+  }
+  /// The same where lanes run across rows, which pass in groups.
+  template <int N>
+  void look_ahead_down() const {
+    if constexpr (is_first_read<N>)
+      if (group_ > 0) look_ahead<N>(group_ * row_bytes<N>(args_.numel) + ahead_bytes);
   }
   /// The same in phase P of a row. What is read once is asked for shortly before; what is read in several phases stays
   /// in the cache meanwhile, and the last of them, which often writes, asks for the next row.
@@ -96,7 +110,7 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
       }();
       if constexpr (P == first || P == last) {
         if (first == last || !passes_rows_) look_ahead<N>(ahead_bytes);
-        else if (P == last && x_ + 1 < end_) look_ahead<N>(row_bytes<N>() + ahead_bytes);
+        else if (P == last && x_ + 1 < end_) look_ahead<N>(row_bytes<N>(args_.rnumel) + ahead_bytes);
       }
     }
   }
@@ -124,10 +138,23 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
                    index::template offset<std::int64_t>(0, 0, args_.sizes) ==
                all - 1;
   }
-  /// Of statement N, in whole lines.
+  /// Of so many elements of statement N, in whole lines.
   template <int N>
-  std::int64_t row_bytes() const {
-    return (args_.rnumel * storage_bytes<statement<N>> + line_bytes - 1) / line_bytes * line_bytes;
+  static std::int64_t row_bytes(std::int64_t count) {
+    return (count * storage_bytes<statement<N>> + line_bytes - 1) / line_bytes * line_bytes;
+  }
+
+  template <class Statement>
+  bool has_whole_rows(Statement) const {
+    return true;
+  }
+  template <int Slot, class T, class At, int Mask>
+  bool has_whole_rows(load<Slot, T, At, Mask>) const {
+    using index = at_facts<At>;
+    return !index::uses(loop_var::x) || !index::uses(loop_var::r) ||
+           index::template offset<std::int64_t>(args_.numel - 1, 0, args_.sizes) -
+                   index::template offset<std::int64_t>(0, 0, args_.sizes) ==
+               args_.numel - 1;
   }
 
   template <class Statement>
@@ -154,7 +181,7 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
 
   bool walked_[sizeof...(S) + 1];
   bool passes_rows_ = false;
-  std::int64_t end_ = 0;
+  std::int64_t end_ = 0, group_ = 0;
 };
 
 }  // namespace sinter::cpu::detail

@@ -163,6 +163,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   void element_step(running_folds& f) {
     if constexpr (facts::needed(P, N)) {
       if constexpr (V == loop_var::r) base::template look_ahead_in<P, N>();
+      else base::template look_ahead_down<N>();
       if constexpr (kind<N> == statement_kind::reduce) fold<N>(statement<N>{}, f);
       else if (where<N> == residence::kept && facts::phase(N) < P && keeps_) point_to_row<N>();
       else evaluate<N>(statement<N>{});

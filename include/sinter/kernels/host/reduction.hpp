@@ -10,6 +10,8 @@
 
 #include "sinter/base/orientation.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/host/chunks.hpp"
+#include "sinter/kernels/host/columns.hpp"
 #include "sinter/kernels/host/evaluate.hpp"
 #include "sinter/kernels/host/parallel.hpp"
 #include "sinter/kernels/host/pointwise.hpp"
@@ -20,53 +22,6 @@ SINTER_WIDE_VECTORS
 namespace sinter::cpu {
 
 namespace detail {
-
-/// A row has at most so many chunks: bounds the space for their states and the threads that can share one row.
-inline constexpr int max_chunks = 64;
-inline constexpr int max_levels = 7;  // 1 + log2(max_chunks)
-
-constexpr std::int64_t chunk_length(std::int64_t rnumel, int lanes, bool along_r) {
-  const std::int64_t shortest = along_r ? piece_elements : piece_elements / lanes;
-  const std::int64_t length = (rnumel + max_chunks - 1) / max_chunks;
-  const std::int64_t rounded = along_r ? (length + lanes - 1) / lanes * lanes : length;
-  return rounded < shortest ? shortest : rounded;
-}
-
-/// Combines states of chunks in a fixed tree: chunk i meets its neighbours as bits of i carry.
-template <class Evaluator, int P>
-class chunk_tree {
- public:
-  using folds = typename Evaluator::finished_folds;
-
-  explicit chunk_tree(int used) : used_(used) {}
-
-  void add(folds& chunk) {
-    int level = 0;
-    for (; (filled_ >> level & 1) != 0; ++level) {
-      Evaluator::template combine<P>(levels_[level], chunk, used_);
-      chunk = levels_[level];
-    }
-    levels_[level] = chunk;
-    ++filled_;
-  }
-  /// Of at least one chunk.
-  folds& total() {
-    int level = 0;
-    while ((filled_ >> level & 1) == 0) ++level;
-    folds& sum = levels_[level];
-    for (++level; level < max_levels; ++level)
-      if ((filled_ >> level & 1) != 0) {
-        Evaluator::template combine<P>(levels_[level], sum, used_);
-        sum = levels_[level];
-      }
-    return sum;
-  }
-
- private:
-  folds levels_[max_levels];
-  int used_;
-  unsigned filled_ = 0;
-};
 
 /// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`.
 template <int P, class Evaluator>
@@ -197,6 +152,17 @@ struct whole_rows {
   }
 };
 
+/// The rows in [first, last) of all of args.numel columns, in groups: how many rows later memory is asked for.
+template <class Evaluator, class Args>
+void fold_rows(const Args& args, std::int64_t first, std::int64_t last, typename Evaluator::running_folds* sums) {
+  Evaluator e(args);
+  clear_sums<Evaluator>(args.numel, sums);
+  const std::int64_t group = rows_of_group(args.numel);
+  e.pass_groups(group);
+  for (std::int64_t begin = first; begin < last; begin += group)
+    fold_group(e, begin, last - begin < group ? last : begin + group, args.numel, sums);
+}
+
 }  // namespace detail
 
 /// Runs Body over args.numel rows of args.rnumel elements each. O says along which index its loads are contiguous; any
@@ -204,6 +170,14 @@ struct whole_rows {
 template <class Body, orientation O, class Args>
 void reduction(const Args& args, int threads = 0) {
   using rows = detail::whole_rows<Body, O, Args>;
+  using evaluator = typename rows::evaluator;
+  if constexpr (O == orientation::column && body_facts<Body>::num_phases == 1 && !detail::scan_phase<Body, 0>::any)
+    if (args.numel > evaluator::lanes && evaluator(args).has_whole_rows()) {
+      const auto fold = [&](std::int64_t first, std::int64_t last, typename evaluator::running_folds* sums) {
+        detail::fold_rows<evaluator>(args, first, last, sums);
+      };
+      return detail::reduce_columns<evaluator>(args, args.rnumel, args.numel, threads, fold);
+    }
   detail::for_rows<typename rows::evaluator>(args, threads, rows{args});
 }
 
