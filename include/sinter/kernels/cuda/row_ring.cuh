@@ -39,7 +39,7 @@ struct stream_facts<body<S...>> {
     return total;
   }
   static constexpr int bytes = bytes_before(sizeof...(S));
-  static constexpr bool streams(int s) { return bytes_before(s + 1) > bytes_before(s); }
+  SINTER_HOST_DEVICE static constexpr bool streams(int s) { return bytes_before(s + 1) > bytes_before(s); }
   /// The copy engine takes multiples of 16 bytes.
   static constexpr bool whole_vectors(int width) { return bytes > 0 && ((streamed_bytes<S> * width % 16 == 0) && ...); }
 };
