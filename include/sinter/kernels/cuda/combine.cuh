@@ -119,11 +119,11 @@ __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Acc
 }
 
 /// One tile's element values into the states: lane l into state l % Ways, or, where arrays fold for less, all into one.
-/// A fold of whole tiles, for less than a step per value; where places matter, of neighbours: the others' take
-/// registers.
+/// A fold of whole tiles, for less than a step per value; where places matter, of neighbours or where items share an
+/// address: the others' take registers.
 template <class S, class Tiling>
 inline constexpr bool folds_tile = reduction_of<S>::folds_arrays &&
-                                   (Tiling::width > 1 || !reduction_of<S>::folds_places) &&
+                                   (Tiling::width > 1 || Tiling::guards || !reduction_of<S>::folds_places) &&
                                    Tiling::vector == loop_var::r&& Tiling::item == loop_var::r;
 
 template <bool Wanted, int I, class S, int Ways, class Accumulators, class Frame>
