@@ -101,6 +101,11 @@ constexpr std::int64_t num_splits(orientation o, std::int64_t numel, std::int64_
   return splits < split_least ? 1 : splits;
 }
 
+/// Do rows of several phases that registers do not hold pass through shared memory, and do blocks share few of them
+/// (cuda/reduction_streamed.cuh)? Off: as merged, those kernels have not run on a device. Their test turns them on.
+template <class Body>
+inline constexpr bool streams_rows = false;
+
 /// Bytes of workspace that cuda::reduction<Body, O> needs, 16-byte aligned; their content does not matter.
 template <class Body, orientation O>
 constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
@@ -108,7 +113,8 @@ constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_
   if constexpr (facts::can_split) {
     const std::int64_t splits = num_splits(O, numel, rnumel);
     return splits > 1 ? facts::offset(facts::size, numel, splits) : 0;
-  } else if constexpr (O == orientation::row && body_facts<Body>::has_reduction && !body_facts<Body>::has_scan) {
+  } else if constexpr (O == orientation::row && streams_rows<Body> && body_facts<Body>::has_reduction &&
+                       !body_facts<Body>::has_scan) {
     using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
     return parts > 1 ? shared::offset(shared::size, numel, parts) : 0;

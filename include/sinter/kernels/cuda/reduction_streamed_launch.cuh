@@ -22,8 +22,8 @@ inline constexpr stream_shape stream_shape_of = [] {
   constexpr int wide = shifted_facts<Held>::width > 0 ? shifted_facts<Held>::width : 1;
   constexpr row_shape held = Rnumel >= 0 ? choose_row(Rnumel, Width, lanes_of_body<Held>, false) : row_shape{};
   constexpr bool alone = held.threads > 512 && phase_facts<Held>::recomputes;
-  if (phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 || Rnumel >= streamed_limit ||
-      (held.persistent && !alone))
+  if (!streams_rows<Held> || phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 ||
+      Rnumel >= streamed_limit || (held.persistent && !alone))
     return stream_shape{};
   if (stream_facts<Held>::whole_vectors(wide) && (Rnumel < 0 || Rnumel % wide != 0)) return stream_shape{wide, true};
   return stream_facts<Held>::whole_vectors(Width) ? stream_shape{Width, false} : stream_shape{};
