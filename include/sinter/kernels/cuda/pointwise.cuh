@@ -30,7 +30,7 @@ struct pointwise_shape {
     return items;
   }();
   /// Small blocks make for an even end, but a multiprocessor begins only six or seven of them in a microsecond.
-  static constexpr int threads = Width == 1 || items == 1 ? 256 : 128;
+  static constexpr int threads = 256;
   static constexpr int tile = threads * items * Width;
 };
 
