@@ -5,7 +5,7 @@
 template <class... S>
 inline constexpr bool sinter::streams_rows<sinter::body<S...>> = true;
 
-#include "test_kernels_rows.cuh"
+#include "../test_kernels_rows.cuh"
 
 #include <cstring>
 #include <initializer_list>
