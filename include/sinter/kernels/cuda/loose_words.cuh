@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/loose.hpp"
 #include "sinter/kernels/cuda/memory.cuh"
 
 namespace sinter::cuda::detail {
