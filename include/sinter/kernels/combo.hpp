@@ -19,7 +19,8 @@ struct pointwise_loop {
 /// A body with reductions, or scans, over Rnumel elements for each of Numel.
 template <class Body, orientation O, long Rnumel = -1, long Numel = -1>
 struct reduction_loop {
-  static constexpr bool can_split = detail::split_facts<Body>::can_split || detail::scan_facts<Body>::can_split;
+  static constexpr bool can_split =
+      detail::split_facts<Body>::can_split || detail::scan_facts<Body>::can_split || detail::shares_rows<Body, O>();
   /// 16-byte aligned, like the memory it asks for.
   static constexpr std::int64_t workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
     if constexpr (body_facts<Body>::has_scan) return detail::round_up(scan_workspace_bytes<Body, O>(numel, rnumel), 16);

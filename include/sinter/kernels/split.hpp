@@ -106,6 +106,16 @@ constexpr std::int64_t num_splits(orientation o, std::int64_t numel, std::int64_
 template <class Body>
 inline constexpr bool streams_rows = false;
 
+namespace detail {
+/// Reductions whose rows several blocks may share although the body has several phases.
+template <class Body, orientation O>
+constexpr bool shares_rows() {
+  using facts = body_facts<Body>;
+  return O == orientation::row && streams_rows<Body> && facts::has_reduction && !facts::has_scan &&
+         !split_facts<Body>::can_split;
+}
+}  // namespace detail
+
 /// Bytes of workspace that cuda::reduction<Body, O> needs, 16-byte aligned; their content does not matter.
 template <class Body, orientation O>
 constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
@@ -113,8 +123,7 @@ constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_
   if constexpr (facts::can_split) {
     const std::int64_t splits = num_splits(O, numel, rnumel);
     return splits > 1 ? facts::offset(facts::size, numel, splits) : 0;
-  } else if constexpr (O == orientation::row && streams_rows<Body> && body_facts<Body>::has_reduction &&
-                       !body_facts<Body>::has_scan) {
+  } else if constexpr (detail::shares_rows<Body, O>()) {
     using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
     return parts > 1 ? shared::offset(shared::size, numel, parts) : 0;

@@ -103,8 +103,7 @@ template <class Body, int P, std::size_t I>
 inline constexpr bool reduces_in =
     phase_facts<Body>::is_reduce(static_cast<int>(I)) && body_facts<Body>::phase(static_cast<int>(I)) == P;
 
-// ---- steps
-// ------------------------------------------------------------------------------------------------------------
+// ---- steps ----------------------------------------------------------------------------------------------------------
 
 template <bool Wanted, int I, class S, int Ways, class Accumulators>
 __device__ __forceinline__ void start_one(Accumulators& acc) {
@@ -118,14 +117,14 @@ __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Acc
   (start_one<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Ways>(acc), ...);
 }
 
-/// One tile's element values into the states: lane l into state l % Ways, or, where arrays fold for less, all into one.
 /// A fold of whole tiles, for less than a step per value; where places matter, of neighbours or where items share an
 /// address: the others' take registers.
 template <class S, class Tiling>
-inline constexpr bool folds_tile = reduction_of<S>::folds_arrays &&
-                                   (Tiling::width > 1 || Tiling::guards || !reduction_of<S>::folds_places) &&
-                                   Tiling::vector == loop_var::r&& Tiling::item == loop_var::r;
+inline constexpr bool folds_tile = reduction_of<S>::folds_arrays && (Tiling::vector == loop_var::r) &&
+                                   (Tiling::item == loop_var::r) &&
+                                   (Tiling::width > 1 || Tiling::guards || !reduction_of<S>::folds_places);
 
+/// One tile's element values into the states: lane l into state l % Ways, or, where arrays fold for less, all into one.
 template <bool Wanted, int I, class S, int Ways, class Accumulators, class Frame>
 __device__ __forceinline__ void step_item(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t, int u) {
   if constexpr (Wanted) {

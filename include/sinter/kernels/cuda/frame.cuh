@@ -1,6 +1,5 @@
 // A thread's part of a kernel: which indices it has, and a small array of registers per statement of the body (Width
-// neighbours times Items).
-// What is evaluated in them is evaluate.cuh's matter, which indices a thread gets the kernels'.
+// neighbours times Items). What is evaluated in them is evaluate.cuh's matter, which indices it gets the kernels'.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -31,7 +30,6 @@ struct tiling {
   static constexpr bool shifts = false;  // this load is shifted into place
   template <int I>
   static constexpr bool leads = false;       // this store is aligned in spite of that
-  static constexpr bool overlaps = false;    // the last thread's lanes may be another's, too
   static constexpr bool streamed = false;    // rows pass through shared memory; see row_ring.cuh
   static constexpr int most_waiting = 256;   // bytes that a thread loads before it computes anything
   static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
@@ -64,12 +62,6 @@ struct tile {
   __device__ __forceinline__ bool lane_ok(int item, int j) const {
     if constexpr (Tiling::shifted) return ok[item] || static_cast<unsigned>(at[item] + j) < staging.end;
     else return ok[item];
-  }
-
-  /// Is lane j one that no other thread has?
-  __device__ __forceinline__ bool is_new(int j) const {
-    if constexpr (Tiling::overlaps) return j >= staging.first_new;
-    else return true;
   }
 
   /// Items at first, first + stride, …; `last` is the last valid position, which the first Full items do not pass.

@@ -10,6 +10,9 @@ namespace sinter::cuda {
 
 namespace detail {
 
+/// Small blocks make for an even end, but a multiprocessor begins only six or seven of them in a microsecond.
+inline constexpr int pointwise_threads = 256;
+
 /// The shape of a pointwise kernel's tile.
 template <class Body, int Width>
 struct pointwise_shape {
@@ -29,9 +32,7 @@ struct pointwise_shape {
     while (items > 1 && items * Width * Body::size > code_limit) items /= 2;
     return items;
   }();
-  /// Small blocks make for an even end, but a multiprocessor begins only six or seven of them in a microsecond.
-  static constexpr int threads = 256;
-  static constexpr int tile = threads * items * Width;
+  static constexpr int tile = pointwise_threads * items * Width;
 };
 
 /// Threads neighbours' tiles from element `first` on.
@@ -49,11 +50,11 @@ __device__ __forceinline__ void pointwise_tiles(const Args& args, Index first) {
 
 /// Body over numel elements. Requires: access_facts<Body>::fits<Width, loop_var::x>(args); numel fits Index.
 template <class Body, int Width, class Index, class Args>
-__global__ void __launch_bounds__(detail::pointwise_shape<Body, Width>::threads) pointwise(const Args args) {
+__global__ void __launch_bounds__(detail::pointwise_threads) pointwise(const Args args) {
   detail::begin_kernel();
-  using shape = detail::pointwise_shape<Body, Width>;
   static_assert(!body_facts<Body>::has_reduction, "pointwise: the body reduces; use reduction");
-  detail::pointwise_tiles<Body, Width, shape::threads, Index>(args, static_cast<Index>(blockIdx.x) * shape::tile);
+  constexpr int tile = detail::pointwise_shape<Body, Width>::tile;
+  detail::pointwise_tiles<Body, Width, detail::pointwise_threads, Index>(args, static_cast<Index>(blockIdx.x) * tile);
 }
 
 }  // namespace sinter::cuda

@@ -18,7 +18,7 @@ template <int Width, class Index, class... S, class Args>
 void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using shape = pointwise_shape<body<S...>, Width>;
   const auto grid = dim3(static_cast<unsigned>((args.numel + shape::tile - 1) / shape::tile));
-  launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(shape::threads), stream, name, args);
+  launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(pointwise_threads), stream, name, args);
 }
 
 /// Matrices with fewer rows or columns than this gain nothing from tiles.
@@ -46,12 +46,12 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
 template <long StaticNumel = -1, int FewBlocks = 0, class... S, class Args>
 void launch_loose(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using facts = loose_facts<body<S...>>;
-  constexpr std::int64_t tile = loose_threads * facts::width, few = FewBlocks * tile;
+  constexpr std::int64_t tile = pointwise_threads * facts::width, few = FewBlocks * tile;
   if constexpr (facts::width > 0 && (StaticNumel < 0 || StaticNumel > few)) {
     const auto plan = facts::plan(args);
     if (plan.period > 0 && args.numel > few)
       return launch(&sinter::cuda::pointwise_loose<body<S...>, Args>,
-                    dim3(static_cast<unsigned>((args.numel + plan.lead + tile - 1) / tile)), dim3(loose_threads),
+                    dim3(static_cast<unsigned>((args.numel + plan.lead + tile - 1) / tile)), dim3(pointwise_threads),
                     stream, name, args, plan);
   }
   if constexpr (facts::width == 0 || !facts::is_certain || StaticNumel <= few)

@@ -8,6 +8,7 @@
 
 #include "sinter/kernels/cuda/evaluate.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/pointwise.cuh"
 
 namespace sinter::cuda {
 
@@ -15,8 +16,6 @@ namespace detail {
 
 template <class Body>
 using loose_plan_of = loose_plan<loose_facts<Body>::num_loads>;
-
-inline constexpr int loose_threads = 256;  // of 128 a multiprocessor begins too few blocks in a microsecond
 
 /// A thread has one chunk. Of several, which must all be simple to be read at once, more would go element by element.
 template <class Body>
@@ -27,7 +26,6 @@ struct loose_tiling : tiling<loop_var::x, loop_var::x, loose_facts<Body>::width,
   template <int I>
   static constexpr bool leads = loose_facts<Body>::template leads<I>;
   struct staging {
-    static constexpr bool at_edge = false;
     const loose_plan_of<Body>* plan = nullptr;
     template <int I>
     __device__ __forceinline__ const loose_range& range() const {
@@ -113,13 +111,13 @@ __device__ __forceinline__ void take_elements(const Args& args, unsigned others,
 
 /// Body over numel elements. Requires: numel fits int; the plan is loose_facts<Body>::plan(args).
 template <class Body, class Args>
-__global__ void __launch_bounds__(detail::loose_threads)
+__global__ void __launch_bounds__(detail::pointwise_threads)
     pointwise_loose(const Args args, const detail::loose_plan_of<Body> plan) {
   detail::begin_kernel();
   using tiling = detail::loose_tiling<Body>;
   constexpr int width = tiling::width;
   const int thread = static_cast<int>(threadIdx.x);
-  const int first = static_cast<int>(blockIdx.x) * (detail::loose_threads * width) - plan.lead;
+  const int first = static_cast<int>(blockIdx.x) * (detail::pointwise_threads * width) - plan.lead;
   detail::tile<tiling> tile;
   tile.staging.plan = &plan;
   tile.at[0] = first + thread * width, tile.ok[0] = true;

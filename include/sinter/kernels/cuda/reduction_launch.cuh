@@ -97,8 +97,8 @@ inline constexpr row_shape shifted_shape = [] {
 
 /// Rows of run-time length that so many values to a thread can hold. False: it was not launched.
 template <int Width, int Some, int Most, class... S, class Args, class... Shift>
-bool launch_loose(body<S...>, const Args& args, std::int64_t groups, cudaStream_t stream, const char* name,
-                  const Shift&... shift) {
+bool launch_dynamic_held(body<S...>, const Args& args, std::int64_t groups, cudaStream_t stream, const char* name,
+                         const Shift&... shift) {
   constexpr int some = items_of(Some, Width), most = items_of(Most, Width);
   // One phase gains nothing from holding the row, if it can be read wide otherwise.
   constexpr bool holds = phase_facts<body<S...>>::kept_bytes > 0;
@@ -141,7 +141,7 @@ bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream
       return true;
     } else {
       return args.rnumel > 0 && !fits &&
-             launch_loose<width, lanes_of_shifted<held>.some, most_held<held>(lanes_of_shifted<held>)>(
+             launch_dynamic_held<width, lanes_of_shifted<held>.some, most_held<held>(lanes_of_shifted<held>)>(
                  held{}, args, (args.rnumel + 2 * (width - 1)) / width, stream, name, shift);
     }
   }
@@ -216,7 +216,7 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
   } else {
     constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
     if (fits && splits <= 1 &&
-        launch_loose<width, lanes.some, most_held<held>(lanes)>(held{}, args, args.rnumel / width, stream, name))
+        launch_dynamic_held<width, lanes.some, most_held<held>(lanes)>(held{}, args, args.rnumel / width, stream, name))
       return;
     if constexpr (streamed.width > 0) {
       if (launch_streamed<streamed, -1>(held{}, args, fits, workspace, stream, name)) return;

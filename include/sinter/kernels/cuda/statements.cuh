@@ -84,9 +84,8 @@ struct run_statement<load<Slot, T, At, Mask>> {
     using memory = typename shape::template memory<T, At>;
     const T* base = static_cast<const T*>(args.pointers[Slot]);
     if constexpr (Frame::tiling::template shifts<I>) {
-      if (!t.staging.at_edge) return read_loosely<I>(f, t, base, u, args.sizes);
-    }
-    if constexpr (Frame::tiling::template packs<I>) {
+      read_loosely<I>(f, t, base, u, args.sizes);
+    } else if constexpr (Frame::tiling::template packs<I>) {
       T stored[shape::width];
       if (reads_item<I, At, Frame>(t, u, args.sizes)) {
         memory::read_stored(stored, base, t, u, args.sizes);
@@ -344,8 +343,8 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
     } else if constexpr ((Mask >= 0 || !shape::stays_aligned) && shape::width > 1) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) {
-        bool on = t.is_new(j);
-        if constexpr (Mask >= 0) on = on && lane_of<Mask>(f, u * shape::width + j);
+        bool on = true;
+        if constexpr (Mask >= 0) on = lane_of<Mask>(f, u * shape::width + j);
         if (on) base[memory::offset(j, t, u, args.sizes)] = raw[j];
       }
     }
