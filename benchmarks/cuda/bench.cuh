@@ -5,6 +5,7 @@
 
 #include <sinter/sinter.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 

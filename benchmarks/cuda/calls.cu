@@ -5,6 +5,7 @@
 #include "bench.cuh"
 
 #include <array>
+#include <chrono>
 
 namespace {
 

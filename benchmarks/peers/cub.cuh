@@ -5,6 +5,7 @@
 
 #include <cuda_bf16.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cub/block/block_reduce.cuh>
 #include <cuda/functional>

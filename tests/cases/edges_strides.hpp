@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
+
 #include "edges.hpp"
 
 namespace {

@@ -1,6 +1,8 @@
 // Prologues and epilogues of the matmul template: activations, casts, norms whose statistics run over k, two matmuls of
 // one A, masks, gathers, irregular views, several stores; on both tiles, against loops in double precision.
 // SPDX-License-Identifier: BSL-1.0
+#include <algorithm>
+
 #include "test_matmul_support.cuh"
 
 namespace {

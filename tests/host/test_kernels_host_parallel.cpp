@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <thread>
 #include <vector>
 
 using sinter::cpu::parallel_for;

@@ -2,8 +2,6 @@
 // buffer. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
-
 #include "sinter/kernels/combo.hpp"
 #include "sinter/run/bind.hpp"
 #include "sinter/run/recipe.hpp"
@@ -101,8 +99,8 @@ struct call {
     std::uintptr_t any_end = 0, written_end = 0;
     for (int i = 0; i < count; ++i) {
       if (spans[i].begin < (spans[i].written ? any_end : written_end)) name_overlap();
-      any_end = std::max(any_end, spans[i].end);
-      if (spans[i].written) written_end = std::max(written_end, spans[i].end);
+      if (spans[i].end > any_end) any_end = spans[i].end;
+      if (spans[i].written && spans[i].end > written_end) written_end = spans[i].end;
     }
   }
   /// Throws for the first argument written to that overlaps another.

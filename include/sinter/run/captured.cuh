@@ -3,11 +3,10 @@
 // go. How kernels are launched is run/cuda.cuh's matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
+#include "sinter/base/owned.hpp"
 #include "sinter/run/cuda.cuh"
 #include "sinter/run/fuse.hpp"
 
@@ -21,7 +20,7 @@ struct cuda_deleter {
   void operator()(void* memory) const { (void)cudaFree(memory); }                      // waits for the device
 };
 template <class Handle>
-using cuda_handle = std::unique_ptr<std::remove_pointer_t<Handle>, cuda_deleter>;
+using cuda_handle = owned<Handle, cuda_deleter>;
 
 /// What `launch` puts into the stream, as a graph.
 template <class Launch>
@@ -53,7 +52,7 @@ class recorded_call {
 
   template <class Kernels>
   void record(call<Program>& c, Kernels kernels) {
-    if (launchable_ != nullptr && std::equal(arguments_, arguments_ + c.num_arguments, c.arguments)) return;
+    if (launchable_ && has_arguments_of(c)) return;
     check_device(c);
     int device = 0;
     cuda::detail::check(cudaGetDevice(&device), "cudaGetDevice", "captured");
@@ -61,22 +60,27 @@ class recorded_call {
       throw argument_error("captured: the graph is one of device " + std::to_string(device_) +
                            ", the current device is " + std::to_string(device));
     const std::int64_t bytes = memory_bytes(c, kernels);
-    cuda_handle<void*> larger = bytes > workspace_bytes_ ? allocate(bytes) : nullptr;
-    void* const memory = larger != nullptr ? larger.get() : workspace_.get();
+    cuda_handle<void*> larger = bytes > workspace_bytes_ ? allocate(bytes) : cuda_handle<void*>();
+    void* const memory = larger ? larger.get() : workspace_.get();
     update(capture(stream_.get(), [&] { launch_kernels(c, memory, stream_.get(), kernels); }));
-    std::copy(c.arguments, c.arguments + c.num_arguments, arguments_);
-    if (larger == nullptr) return;
+    for (int i = 0; i < c.num_arguments; ++i) arguments_[i] = c.arguments[i];
+    if (!larger) return;
     workspace_ = std::move(larger);
     workspace_bytes_ = bytes;
   }
 
   void replay(cudaStream_t stream) const {
-    if (launchable_ == nullptr)
+    if (!launchable_)
       throw argument_error("captured: there is no graph, it was moved away or could not be made; capture again");
     cuda::detail::check(cudaGraphLaunch(launchable_.get(), stream), "cudaGraphLaunch", "captured");
   }
 
  private:
+  bool has_arguments_of(const call<Program>& c) const {
+    for (int i = 0; i < c.num_arguments; ++i)
+      if (arguments_[i] != c.arguments[i]) return false;
+    return true;
+  }
   static cuda_handle<void*> allocate(std::int64_t bytes) {
     void* memory = nullptr;
     cuda::detail::check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)), "cudaMalloc", "captured");
@@ -84,7 +88,7 @@ class recorded_call {
   }
   void update(const cuda_handle<cudaGraph_t>& graph) {
     cudaGraphExecUpdateResultInfo info{};
-    if (launchable_ != nullptr && cudaGraphExecUpdate(launchable_.get(), graph.get(), &info) == cudaSuccess) return;
+    if (launchable_ && cudaGraphExecUpdate(launchable_.get(), graph.get(), &info) == cudaSuccess) return;
     (void)cudaGetLastError();  // kernels came or went: another graph
     launchable_.reset();
     cudaGraphExec_t fresh = nullptr;

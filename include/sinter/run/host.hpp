@@ -1,17 +1,23 @@
-// Running a plan on the host: kernel after kernel, with the workspace on the heap.
-// SPDX-License-Identifier: BSL-1.0
+// Running a plan on the host: kernel after kernel, with the workspace on the heap. nvcc's device pass sees the name
+// only. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <memory>
-
+#include "sinter/run/call.hpp"
+#include "sinter/run/executor.hpp"
+#ifndef __CUDA_ARCH__
+#include "sinter/base/owned.hpp"
 #include "sinter/kernels/host/combo.hpp"
 #include "sinter/kernels/host/matmul.hpp"
 #include "sinter/kernels/host/mix_order.hpp"
-#include "sinter/run/call.hpp"
 #include "sinter/run/custom.hpp"
-#include "sinter/run/executor.hpp"
+#endif
 
 namespace sinter::detail {
+
+template <class Program, int... Index>
+void run(call<Program>& c, const host_executor& executor, std::integer_sequence<int, Index...>);
+
+#ifndef __CUDA_ARCH__
 
 template <class Program, int Index>
 void run_kernel(const call<Program>& c, const host_executor& executor, std::integer_sequence<int, 0>) {
@@ -40,7 +46,7 @@ void run_kernel(const call<Program>& c, const host_executor& executor, std::inte
 
 template <class Program, int... Index>
 void run(call<Program>& c, const host_executor& executor, std::integer_sequence<int, Index...>) {
-  std::unique_ptr<char[]> workspace;
+  heap_array<char> workspace;
   if (c.intermediate_bytes > 0) {
     workspace.reset(new char[static_cast<std::size_t>(c.intermediate_bytes + workspace_alignment)]);
     const auto address = reinterpret_cast<std::uintptr_t>(workspace.get());
@@ -48,5 +54,7 @@ void run(call<Program>& c, const host_executor& executor, std::integer_sequence<
   }
   (run_kernel<Program, Index>(c, executor, std::make_integer_sequence<int, Program::template num_parts<Index>>{}), ...);
 }
+
+#endif
 
 }  // namespace sinter::detail

@@ -7,6 +7,7 @@ inline constexpr bool sinter::streams_rows<sinter::body<S...>> = true;
 
 #include "../test_kernels_rows.cuh"
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 

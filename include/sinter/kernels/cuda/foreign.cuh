@@ -3,13 +3,21 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "sinter/kernels/foreign.hpp"
+
+#ifdef __CUDA_ARCH__
+
+namespace sinter::cuda {
+void matmul(const foreign_matmul& m, cudaStream_t stream, const char* name);  // all that the device pass needs
+}
+
+#else
+
 #include <cublasLt.h>
 
-#include <stdexcept>
 #include <string>
 
 #include "sinter/kernels/cuda/error.cuh"
-#include "sinter/kernels/foreign.hpp"
 
 namespace sinter::cuda {
 namespace detail {
@@ -208,3 +216,5 @@ inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* nam
 }
 
 }  // namespace sinter::cuda
+
+#endif

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
+#include "sinter/base/owned.hpp"
 #include "sinter/kernels/host/chunks.hpp"
 #include "sinter/kernels/host/parallel.hpp"
 #include "sinter/kernels/host/pointwise.hpp"
@@ -74,7 +74,7 @@ void reduce_columns(const Args& args, std::int64_t rows, std::int64_t columns, i
   constexpr std::int64_t lanes = Evaluator::lanes;
   const std::int64_t blocks = (columns + lanes - 1) / lanes, length = rows_of_chunk(rows, columns);
   const std::int64_t chunks = rows <= length ? 1 : (rows + length - 1) / length;
-  const std::unique_ptr<folds[]> sums(new folds[static_cast<std::size_t>(chunks * blocks)]);
+  const sinter::detail::heap_array<folds> sums(new folds[static_cast<std::size_t>(chunks * blocks)]);
   parallel_for(0, chunks, 1, threads, [&](std::int64_t k, std::int64_t) {
     fold(k * length, k + 1 < chunks ? (k + 1) * length : rows, sums.get() + k * blocks);
   });

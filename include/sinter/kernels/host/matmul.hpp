@@ -6,8 +6,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
+#include "sinter/base/owned.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/evaluate.hpp"
 #include "sinter/kernels/host/micro_kernel.hpp"
@@ -124,7 +124,7 @@ void run_matmul(const Args& args, const matmul_extents& extents, int threads, A 
   constexpr std::int64_t line = 64 / sizeof(T);
   const std::int64_t per_thread = ceil_div(size_a, line) * line + ceil_div(size_b, line) * line +
                                   ceil_div(size_c, line) * line * static_cast<std::int64_t>(sizeof...(Bs));
-  const std::unique_ptr<T[]> space(new T[per_thread * threads + line]);
+  const sinter::detail::heap_array<T> space(new T[per_thread * threads + line]);
   std::atomic<std::int64_t> next{0};
 
   parallel_for(0, threads, 1, threads, [&](std::int64_t thread, std::int64_t) {

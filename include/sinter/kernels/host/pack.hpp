@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <type_traits>
 
+#include "sinter/base/owned.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/evaluate.hpp"
 #include "sinter/kernels/host/micro_kernel.hpp"
@@ -124,7 +124,7 @@ class operand {
   }
 
   Args args_;
-  std::unique_ptr<results[]> results_;
+  sinter::detail::heap_array<results> results_;
 };
 
 }  // namespace sinter::cpu::detail

@@ -1,13 +1,14 @@
 // How the host kernels use the machine's cores: one pool of threads, started when first needed, and parallel_for.
-// Which pieces a loop falls into is the caller's matter; who runs a piece never changes a result.
+// Which pieces a loop falls into is the caller's matter; who runs a piece never changes a result. POSIX threads:
+// <thread> and <condition_variable> bring streams along, and cost each translation unit of nvcc half a second.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
-#include <thread>
 #include <type_traits>
 
 namespace sinter::cpu {
@@ -15,8 +16,8 @@ namespace sinter::cpu {
 /// The number of threads a kernel uses when its `threads` argument is 0.
 inline int default_threads() {
   static const int count = [] {
-    const unsigned cores = std::thread::hardware_concurrency();
-    return cores == 0 ? 1 : static_cast<int>(cores);
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : static_cast<int>(cores);
   }();
   return count;
 }
@@ -57,56 +58,62 @@ class thread_pool {
   /// Runs `j` on the calling thread and on at most j.seats workers; returns when every piece is done.
   void run(job& j) {
     const int seats = j.seats;
-    {
-      std::lock_guard lock(mutex_);
-      while (workers_ < seats) {
-        try {
-          std::thread([this] { serve(); }).detach();
-        } catch (...) {
-          break;  // the system has no thread left: those there are, and this one, do the work
-        }
-        ++workers_;
-      }
-      j.link = jobs_;
-      jobs_ = &j;
-    }
-    if (seats == 1) wake_.notify_one();
-    else wake_.notify_all();
+    pthread_mutex_lock(&mutex_);
+    // The system may have no thread left: those there are, and this one, do the work.
+    while (workers_ < seats && start_worker()) ++workers_;
+    j.link = jobs_;
+    jobs_ = &j;
+    pthread_mutex_unlock(&mutex_);
+    if (seats == 1) pthread_cond_signal(&wake_);
+    else pthread_cond_broadcast(&wake_);
     inside_piece = true;
     j.work();
     inside_piece = false;
-    std::unique_lock lock(mutex_);
+    pthread_mutex_lock(&mutex_);
     job** at = &jobs_;
     while (*at != &j) at = &(*at)->link;
     *at = j.link;
-    left_.wait(lock, [&] { return j.inside == 0; });
+    while (j.inside != 0) pthread_cond_wait(&left_, &mutex_);
+    pthread_mutex_unlock(&mutex_);
   }
 
  private:
   thread_pool() = default;
 
+  bool start_worker() {
+    const auto serve = [](void* pool) -> void* {
+      static_cast<thread_pool*>(pool)->serve();
+      return nullptr;
+    };
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, serve, this) != 0) return false;
+    pthread_detach(thread);
+    return true;
+  }
+
+  /// Never returns.
   void serve() {
     inside_piece = true;
-    std::unique_lock lock(mutex_);
+    pthread_mutex_lock(&mutex_);
     for (;;) {
       job* j = jobs_;
       while (j != nullptr && j->seats == 0) j = j->link;
       if (j == nullptr) {
-        wake_.wait(lock);
+        pthread_cond_wait(&wake_, &mutex_);
         continue;
       }
       --j->seats;
       ++j->inside;
-      lock.unlock();
+      pthread_mutex_unlock(&mutex_);
       j->work();
-      lock.lock();
+      pthread_mutex_lock(&mutex_);
       j->seats = 0;  // nothing is left to hand out
-      if (--j->inside == 0) left_.notify_all();
+      if (--j->inside == 0) pthread_cond_broadcast(&left_);
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable wake_, left_;
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t wake_ = PTHREAD_COND_INITIALIZER, left_ = PTHREAD_COND_INITIALIZER;
   job* jobs_ = nullptr;
   int workers_ = 0;
 };

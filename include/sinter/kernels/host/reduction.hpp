@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <new>
 
 #include "sinter/base/orientation.hpp"
+#include "sinter/base/owned.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/chunks.hpp"
 #include "sinter/kernels/host/columns.hpp"
@@ -58,7 +58,7 @@ void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int thr
   chunk_tree<Evaluator, P> tree(rows);
   constexpr int worth_sharing = scans::any ? 3 : 2;  // chunks of scans are folded twice then
   const bool shared = threads >= worth_sharing && chunks > 1 && !scans::nested;
-  std::unique_ptr<typename Evaluator::scan_states[]> before;  // each chunk
+  sinter::detail::heap_array<typename Evaluator::scan_states> before;  // each chunk
   if constexpr (scans::any) {
     e.scans().begin_row();
     if (shared) before = fold_ahead<P>(e, args, x, rows, chunk, chunks, threads);
@@ -70,7 +70,7 @@ void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int thr
       Evaluator own(args);
       own.seat(x, 0, along_r ? 1 : rows);
       own.template copy_rows<P>(e);
-      if constexpr (scans::any) own.scans() = before[static_cast<std::size_t>(c)];
+      if constexpr (scans::any) own.scans() = before.get()[c];
       if constexpr (scans::any) own.scans().begin_chunk();
       fold_chunk<P>(own, x, rows, c * chunk, end_of(c), parts[c]);
     });

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include "sinter/base/owned.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/parallel.hpp"
@@ -142,13 +142,13 @@ struct scan_phase {
 /// What each chunk of the rows at x, where `e` sits, begins with, folded ahead by all threads; null where there is no
 /// memory for it.
 template <int P, class Evaluator, class Args>
-std::unique_ptr<typename Evaluator::scan_states[]> fold_ahead(const Evaluator& e, const Args& args, std::int64_t x,
-                                                              int rows, std::int64_t chunk, std::int64_t chunks,
-                                                              int threads) {
+sinter::detail::heap_array<typename Evaluator::scan_states> fold_ahead(const Evaluator& e, const Args& args,
+                                                                       std::int64_t x, int rows, std::int64_t chunk,
+                                                                       std::int64_t chunks, int threads) {
   using states = typename Evaluator::scan_states;
   constexpr bool along_r = Evaluator::lane_variable == loop_var::r;
   constexpr std::int64_t block = along_r ? Evaluator::lanes : 1;
-  std::unique_ptr<states[]> at(new (std::nothrow) states[static_cast<std::size_t>(chunks)]);
+  sinter::detail::heap_array<states> at(new (std::nothrow) states[static_cast<std::size_t>(chunks)]);
   if (!at) return at;
   parallel_for(0, chunks, 1, threads, [&](std::int64_t c, std::int64_t) {
     Evaluator own(args);
@@ -161,9 +161,9 @@ std::unique_ptr<typename Evaluator::scan_states[]> fold_ahead(const Evaluator& e
       own.seat(x, r, along_r ? static_cast<int>(last - r < block ? last - r : block) : rows);
       own.template element_values<P>();
     }
-    at[static_cast<std::size_t>(c)] = own.scans();
+    at.get()[c] = own.scans();
   });
-  for (std::int64_t c = 1; c < chunks; ++c) at[static_cast<std::size_t>(c - 1)].lead(at[static_cast<std::size_t>(c)]);
+  for (std::int64_t c = 1; c < chunks; ++c) at.get()[c - 1].lead(at.get()[c]);
   return at;
 }
 

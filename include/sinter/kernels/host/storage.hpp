@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "sinter/base/dtype.hpp"
+#include "sinter/base/owned.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/instructions.hpp"
 #include "sinter/kernels/host/layout.hpp"
@@ -93,7 +93,7 @@ inline constexpr std::int64_t longest_kept_row = 1 << 16;
 /// Memory of the calling thread for `count` values at least; Number tells several of one kernel apart.
 template <class T, int Number>
 T* row_memory(std::int64_t count) {
-  thread_local std::unique_ptr<T[]> memory;
+  thread_local sinter::detail::heap_array<T> memory;
   thread_local std::int64_t size = 0;
   if (size < count) {
     memory.reset(new T[static_cast<std::size_t>(count)]);
