@@ -5,11 +5,12 @@ jobs=$1 suffix=$2 include=$3
 shift 3
 export -n include
 check() {
-  local header=$1 source
+  local header=$1 folder
   shift
-  source=$(tr / _ <<<"$header").cpp
-  printf '#include <%s>\n' "$header" >"$source"
-  "$@" "$source" || { echo "$header does not compile alone."; return 1; }
+  folder=$(tr / _ <<<"$header") # each has its own: compilers write beside themselves
+  mkdir -p "$folder" && cd "$folder"
+  printf '#include <%s>\n' "$header" >header.cpp
+  "$@" header.cpp || { echo "$header does not compile alone."; return 1; }
 }
 export -f check
 headers=$(cd "$include" && find . -name "*.$suffix" -printf '%P\n' | sort)

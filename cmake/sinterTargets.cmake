@@ -4,9 +4,10 @@
 #   sinter_foreign_program(name source command)   one program of a compiler that CMake does not drive: foreign/name
 #   sinter_test(name LABELS ... COMMAND ...)      one test; with GPU it is skipped where there is no device
 #   sinter_check(name source compiler LABELS ...) one test: the compiler accepts the source
+#   sinter_precompile(compiler)                   its checks begin with all headers read
 #
 # SINTER_COMPILERS lists the compilers every check runs on; SINTER_COMMAND_<compiler> is its command line for a look at
-# one file, without optimisation and without linking.
+# one file, without optimisation and without linking; nvcc's is the device pass, one of the two in which it reads a file.
 
 cmake_host_system_information(RESULT SINTER_CORES QUERY NUMBER_OF_LOGICAL_CORES)
 set(SINTER_NVCC_JOBS ${SINTER_CORES} CACHE STRING "How many nvcc run at once")
@@ -32,7 +33,7 @@ if(SINTER_CROSS_CHECK AND SINTER_HAS_CUDA)
   string(REGEX REPLACE "^([0-9]+[a-z]?).*" "sm_\\1" architecture ${architecture})
   set(SINTER_NVCC_COMMAND ${CMAKE_CUDA_COMPILER_LAUNCHER} ${CMAKE_CUDA_COMPILER} -arch=${architecture} ${SINTER_FLAGS})
   list(APPEND SINTER_COMPILERS nvcc)
-  set(SINTER_COMMAND_nvcc ${SINTER_NVCC_COMMAND} -c -o nvcc.out -x cu)
+  set(SINTER_COMMAND_nvcc ${SINTER_NVCC_COMMAND} -ptx -o nvcc.out -x cu)
   set(SINTER_COMMAND_ptxas ${SINTER_NVCC_COMMAND} ${SINTER_CUDA_WARNINGS} -c -o ptxas.out -x cu)
 endif()
 
@@ -73,14 +74,24 @@ function(sinter_test name)
   endif()
 endfunction()
 
-# nvcc writes beside itself and takes a core for long: one at a time, each in a folder of its own.
+function(sinter_precompile compiler)
+  set(header ${PROJECT_BINARY_DIR}/precompiled/${compiler}/sinter.hpp)
+  file(CONFIGURE OUTPUT ${header} CONTENT "#include <sinter/sinter.hpp>\n")
+  set(command ${SINTER_COMMAND_${compiler}})
+  list(REMOVE_ITEM command -fsyntax-only)
+  add_custom_command(OUTPUT ${header}.gch
+                     COMMAND ${command} -MD -MT ${header}.gch -MF ${header}.d -o ${header}.gch -x c++-header ${header}
+                     DEPENDS ${header} DEPFILE ${header}.d COMMENT "Precompiling for ${compiler}" VERBATIM)
+  add_custom_target(precompiled.${compiler} ALL DEPENDS ${header}.gch)
+  set(SINTER_PRECOMPILED_${compiler} -include ${header} PARENT_SCOPE)
+endfunction()
+
+# nvcc writes beside itself: each check has a folder of its own.
 function(sinter_check name source compiler)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir)
   file(MAKE_DIRECTORY ${folder})
   cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "LABELS;DRIVER")
-  add_test(NAME ${name} COMMAND ${arg_DRIVER} ${SINTER_COMMAND_${compiler}} ${source} WORKING_DIRECTORY ${folder})
+  set(command ${SINTER_COMMAND_${compiler}} ${SINTER_PRECOMPILED_${compiler}} ${source})
+  add_test(NAME ${name} COMMAND ${arg_DRIVER} ${command} WORKING_DIRECTORY ${folder})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
-  if(compiler STREQUAL "nvcc")
-    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK nvcc)
-  endif()
 endfunction()
