@@ -33,9 +33,10 @@ SINTER_HOST_DEVICE constexpr float bf16_to_float(std::uint16_t bits) {
 
 SINTER_HOST_DEVICE constexpr std::uint16_t float_to_bf16_bitwise(float value) {
   const auto u = __builtin_bit_cast(std::uint32_t, value);
-  const std::uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;  // half to even; overflow carries into inf
-  const std::uint32_t quiet = (u >> 16) | 0x40u;
-  return static_cast<std::uint16_t>(choose((u & 0x7fffffffu) > 0x7f800000u, quiet, rounded));
+  // A choice of floats: of one between integers g++ computes each side in 16 bits, with three times the instructions.
+  const auto rounded = __builtin_bit_cast(float, u + 0x7fffu + ((u >> 16) & 1u));  // half to even, carrying into inf
+  const auto quiet = __builtin_bit_cast(float, u | 0x400000u);
+  return static_cast<std::uint16_t>(__builtin_bit_cast(std::uint32_t, value == value ? rounded : quiet) >> 16);
 }
 
 SINTER_HOST_DEVICE constexpr float f16_to_float_bitwise(std::uint16_t bits) {
