@@ -421,11 +421,11 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   template <int N, class Op, class T, class Result, int A>
   void fold(reduce<Op, T, Result, A>, running_folds& f) {
-    auto* const states = reductions::template states_of<N, statement<N>>(f);
     if constexpr (V == loop_var::x) {
+      auto* const states = reductions::template states_of<N, statement<N>>(f);
       for_lanes(count_, [this, states](int i) { Op::template step<compute_t<T>>(states[i], value<A>(i), r_); });
     } else {
-      fold_row<Op, compute_t<T>>(states, count_, r_, [this](int i) { return value<A>(i); });
+      reductions::template fold_of<N, statement<N>>(f).add(count_, r_, [this](int i) { return value<A>(i); });
     }
   }
 

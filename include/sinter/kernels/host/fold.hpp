@@ -1,5 +1,6 @@
-// How a reduction's states take up a block of a row: one state per lane and a step per value, or, where a step would
-// cost a division or an exponential, the whole block into one state. Which values a block has is evaluate.hpp's matter.
+// How a row's reduction takes up block after block: one state per lane and a step per value, or, where a step would
+// cost a division or an exponential, a lane's or all lanes' part of a block at once. Which values a block has is
+// evaluate.hpp's matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -33,57 +34,133 @@ template <class T, class Combine, class Value>
   return combine(combine(part[0], part[2]), combine(part[1], part[3]));
 }
 
-// ---- folds of a block ----------------------------------------------------------------------------------------------
+// ---- a row, block by block ------------------------------------------------------------------------------------------
 
-template <class Op>
-inline constexpr bool folds_blocks =
-    std::is_base_of_v<sinter::detail::folds::m2, Op> || std::is_base_of_v<sinter::detail::folds::sumexp, Op>;
+/// The running fold of a row: states side by side; state j takes the elements whose index is j modulo their number.
+/// Every block but the last one has a multiple of `fold_lanes` elements.
+template <class Op, class T>
+class row_fold {
+ public:
+  using state = typename Op::template state<T>;
 
-template <class T, class Value>
-typename sinter::detail::folds::m2::state<T> fold_block(sinter::detail::folds::m2, int count, Value value) {
-  const auto add = [](T x, T y) { return x + y; };
-  const T mean = fold_values(count, T(0), add, value) / static_cast<T>(count);
-  const auto squared = [=](int i) { return (value(i) - mean) * (value(i) - mean); };
-  return {mean, fold_values(count, T(0), add, squared), count};
-}
-
-template <class T, class Value>
-typename sinter::detail::folds::sumexp::state<T> fold_block(sinter::detail::folds::sumexp, int count, Value value) {
-  const auto maximum = [](T x, T y) { return math::maximum(y, x); };  // as amax::step
-  const T greatest = fold_values(count, minus_infinity<T>(), maximum, value);
-  if (greatest == minus_infinity<T>()) return {greatest, static_cast<T>(count)};
-  const auto add = [](T x, T y) { return x + y; };
-  return {greatest, fold_values(count, T(0), add, [=](int i) { return math::exp(value(i) - greatest); })};
-}
-
-// ---- a block of a row ----------------------------------------------------------------------------------------------
-
-/// Folds value(0), ..., value(count - 1), whose first index is r. Where states are one per lane, lane j has the
-/// elements whose index is j modulo their number, whatever the block.
-template <class Op, class T, class State, class Value>
-[[gnu::always_inline]] inline void fold_row(State* states, int count, std::int64_t r, Value value) {
-  if constexpr (folds_blocks<Op>) {
-    states[0] = Op::template combine<T>(states[0], fold_block<T>(Op{}, count, value));
-  } else {
-    alignas(64) State own[fold_lanes];  // which the compiler can hold in registers
-    for_vector<fold_lanes>([&](int lane) { own[lane] = states[lane]; });
+  void clear() {
+    for_lanes(fold_lanes, [s = states_](int i) { s[i] = Op::template init<T>(); });
+  }
+  /// Folds value(0), ..., value(count - 1), whose first index is r.
+  template <class Value>
+  [[gnu::always_inline]] void add(int count, std::int64_t r, Value value) {
+    alignas(64) state own[fold_lanes];  // which the compiler can hold in registers
+    for_vector<fold_lanes>([&](int lane) { own[lane] = states_[lane]; });
     int first = 0;
     for (; first + fold_lanes <= count; first += fold_lanes)
       for_vector<fold_lanes>([&](int lane) { Op::template step<T>(own[lane], value(first + lane), r + first + lane); });
     for (int lane = 0; first + lane < count; ++lane)
       Op::template step<T>(own[lane], value(first + lane), r + first + lane);
-    for_vector<fold_lanes>([&](int lane) { states[lane] = own[lane]; });
+    for_vector<fold_lanes>([&](int lane) { states_[lane] = own[lane]; });
     keep_stores();
   }
-}
-
-/// Puts the states of a row together in the first one, after `length` values.
-template <class Fold>
-void join_states(typename Fold::state* states, std::int64_t length) {
-  if constexpr (!folds_blocks<typename Fold::op>)
+  /// Of `length` values in all.
+  state total(std::int64_t length) {
     for (int half = fold_lanes / 2; half > 0; half /= 2)
-      if (length > half) for_lanes(half, [=](int i) { states[i] = Fold::combine(states[i], states[i + half]); });
-}
+      if (length > half)
+        for_lanes(half, [s = states_, half](int i) { s[i] = Op::template combine<T>(s[i], s[i + half]); });
+    return states_[0];
+  }
+
+ private:
+  alignas(64) state states_[fold_lanes];
+};
+
+/// Squared deviations: each lane's part of a block in two passes, then added to what the lane has as two samples are.
+template <class Op, class T>
+requires std::is_base_of_v<sinter::detail::folds::m2, Op>
+class row_fold<Op, T> {
+ public:
+  using state = typename Op::template state<T>;
+
+  void clear() {
+    for_vector<fold_lanes>([this](int lane) { mean_[lane] = squares_[lane] = T(0); });
+    keep_stores();
+    rounds_ = 0;
+    rest_ = 0;
+  }
+  template <class Value>
+  [[gnu::always_inline]] void add(int count, std::int64_t, Value value) {
+    const int rounds = count / fold_lanes, whole = rounds * fold_lanes;
+    rest_ = count - whole;
+    if (rounds > 0) {
+      alignas(64) T mean[fold_lanes], squares[fold_lanes];
+      for_vector<fold_lanes>([&](int lane) { mean[lane] = squares[lane] = T(0); });
+      for (int first = 0; first < whole; first += fold_lanes)
+        for_vector<fold_lanes>([&](int lane) { mean[lane] += value(first + lane); });
+      const T part = T(1) / static_cast<T>(rounds);
+      for_vector<fold_lanes>([&](int lane) { mean[lane] *= part; });
+      for (int first = 0; first < whole; first += fold_lanes)
+        for_vector<fold_lanes>([&](int lane) {
+          const T d = value(first + lane) - mean[lane];
+          squares[lane] += d * d;
+        });
+      const T share = static_cast<T>(rounds) / static_cast<T>(rounds_ + rounds),
+              weight = static_cast<T>(rounds_) * share;
+      for_vector<fold_lanes>([&](int lane) {
+        const T d = mean[lane] - mean_[lane];
+        mean_[lane] += d * share;
+        squares_[lane] += squares[lane] + d * (d * weight);
+      });
+      keep_stores();
+      rounds_ += rounds;
+    }
+    const T share = T(1) / static_cast<T>(rounds_ + 1);
+    for_lanes(rest_, [=, this](int lane) {
+      const T d = value(whole + lane) - mean_[lane];
+      mean_[lane] += d * share;
+      squares_[lane] += d * (value(whole + lane) - mean_[lane]);
+    });
+  }
+  state total(std::int64_t length) const {
+    const auto weight = [this](int lane) { return static_cast<T>(rounds_ + (lane < rest_)); };
+    const auto add = [](T x, T y) { return x + y; };
+    const T mean = fold_values(fold_lanes, T(0), add, [&](int lane) { return mean_[lane] * weight(lane); }) /
+                   static_cast<T>(length < 1 ? 1 : length);
+    const T squares = fold_values(fold_lanes, T(0), add, [&](int lane) {
+      const T d = mean_[lane] - mean;
+      return squares_[lane] + d * (d * weight(lane));
+    });
+    return {mean, squares, length};
+  }
+
+ private:
+  alignas(64) T mean_[fold_lanes], squares_[fold_lanes];
+  std::int64_t rounds_;  // a lane has so many values
+  int rest_;             // and so many lanes one more
+};
+
+/// Exponentials: a block as a whole, beside its own greatest value.
+template <class Op, class T>
+requires std::is_base_of_v<sinter::detail::folds::sumexp, Op>
+class row_fold<Op, T> {
+ public:
+  using state = typename Op::template state<T>;
+
+  void clear() { state_ = Op::template init<T>(); }
+  template <class Value>
+  void add(int count, std::int64_t, Value value) {
+    state_ = Op::template combine<T>(state_, fold_block(count, value));
+  }
+  state total(std::int64_t) const { return state_; }
+
+ private:
+  template <class Value>
+  static state fold_block(int count, Value value) {
+    const auto maximum = [](T x, T y) { return math::maximum(y, x); };  // as amax::step
+    const T greatest = fold_values(count, minus_infinity<T>(), maximum, value);
+    if (greatest == minus_infinity<T>()) return {greatest, static_cast<T>(count)};
+    const auto add = [](T x, T y) { return x + y; };
+    return {greatest, fold_values(count, T(0), add, [=](int i) { return math::exp(value(i) - greatest); })};
+  }
+
+  state state_;
+};
 
 }  // namespace sinter::cpu::detail
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "sinter/kernels/body.hpp"
@@ -15,7 +16,7 @@ SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
-/// The states of one reduction, one per lane that folds.
+/// States of one reduction, one per lane.
 template <int I, class Statement, int Lanes>
 struct fold_slot {};
 template <int I, class Op, class T, class Result, int A, int Lanes>
@@ -24,7 +25,6 @@ struct fold_slot<I, reduce<Op, T, Result, A>, Lanes> {
 
   /// Op's functions at T.
   struct fold {
-    using op = Op;
     using state = typename Op::template state<compute_t<T>>;
     static state init() { return Op::template init<compute_t<T>>(); }
     static state combine(state a, state b) { return Op::template combine<compute_t<T>>(a, b); }
@@ -50,6 +50,19 @@ struct folds;
 template <int... I, class... S, int Lanes>
 struct folds<std::integer_sequence<int, I...>, body<S...>, Lanes> : fold_slot<I, S, Lanes>... {};
 
+/// One reduction of a row while it runs.
+template <int I, class Statement>
+struct row_slot {};
+template <int I, class Op, class T, class Result, int A>
+struct row_slot<I, reduce<Op, T, Result, A>> {
+  row_fold<Op, compute_t<T>> fold;
+};
+
+template <class Indices, class Body>
+struct row_folds;
+template <int... I, class... S>
+struct row_folds<std::integer_sequence<int, I...>, body<S...>> : row_slot<I, S>... {};
+
 /// The reductions of a body whose lanes run along V; Indices number its statements.
 template <class Indices, class Body, loop_var V>
 struct reduction_states;
@@ -57,11 +70,11 @@ template <int... I, class... S, loop_var V>
 struct reduction_states<std::integer_sequence<int, I...>, body<S...>, V> {
   using indices = std::integer_sequence<int, I...>;
   using facts = body_facts<body<S...>>;
-  /// States per reduction while a loop over r runs, and what is left of them after it.
-  static constexpr int states = V == loop_var::r ? fold_lanes : lanes_of<body<S...>>;
-  static constexpr int results = V == loop_var::r ? 1 : lanes_of<body<S...>>;
-  using running_folds = folds<indices, body<S...>, states>;
+  /// Where lanes run along r each reduction has one state after the loop, otherwise one for each lane.
+  static constexpr bool along_r = V == loop_var::r;
+  static constexpr int results = along_r ? 1 : lanes_of<body<S...>>;
   using finished_folds = folds<indices, body<S...>, results>;
+  using running_folds = std::conditional_t<along_r, row_folds<indices, body<S...>>, finished_folds>;
   /// The results of all reductions of a row.
   using row_results = results_of<indices, body<S...>>;
 
@@ -84,38 +97,44 @@ struct reduction_states<std::integer_sequence<int, I...>, body<S...>, V> {
   template <int P, int N>
   static constexpr bool reduces = facts::facts.info[N].kind ==
                                   sinter::detail::statement_kind::reduce&& facts::phase(N) == P;
-  template <int N, class Statement, int Lanes>
-  static auto* states_of(folds<indices, body<S...>, Lanes>& f) {
-    return static_cast<fold_slot<N, Statement, Lanes>&>(f).states;
+  template <int N, class Statement>
+  static auto* states_of(finished_folds& f) {
+    return static_cast<fold_slot<N, Statement, results>&>(f).states;
   }
-  template <int N, class Statement, int Lanes>
-  static const auto* states_of(const folds<indices, body<S...>, Lanes>& f) {
-    return static_cast<const fold_slot<N, Statement, Lanes>&>(f).states;
+  template <int N, class Statement>
+  static const auto* states_of(const finished_folds& f) {
+    return static_cast<const fold_slot<N, Statement, results>&>(f).states;
+  }
+  template <int N, class Statement>
+  static auto& fold_of(row_folds<indices, body<S...>>& f) {
+    return static_cast<row_slot<N, Statement>&>(f).fold;
   }
 
  private:
   template <int P, int N, class Statement>
   static void clear_one(running_folds& f) {
     if constexpr (reduces<P, N>) {
-      using fold = typename fold_slot<N, Statement, states>::fold;
-      for_lanes(states, [s = states_of<N, Statement>(f)](int i) { s[i] = fold::init(); });
+      if constexpr (along_r) fold_of<N, Statement>(f).clear();
+      else
+        for_lanes(results,
+                  [s = states_of<N, Statement>(f)](int i) { s[i] = fold_slot<N, Statement, results>::fold::init(); });
     }
   }
   template <int P, int N, class Statement>
   static void collect_one(running_folds& f, finished_folds& into, std::int64_t length) {
     if constexpr (reduces<P, N>) {
-      auto* const s = states_of<N, Statement>(f);
-      if constexpr (V == loop_var::r) join_states<typename fold_slot<N, Statement, states>::fold>(s, length);
-      for_lanes(V == loop_var::r ? 1 : static_cast<int>(length),
-                [s, to = states_of<N, Statement>(into)](int i) { to[i] = s[i]; });
+      auto* const to = states_of<N, Statement>(into);
+      if constexpr (along_r) *to = fold_of<N, Statement>(f).total(length);
+      else for_lanes(static_cast<int>(length), [s = states_of<N, Statement>(f), to](int i) { to[i] = s[i]; });
     }
   }
   template <int P, int N, class Statement>
   static void combine_one(finished_folds& into, const finished_folds& more, int used) {
     if constexpr (reduces<P, N>) {
       using fold = typename fold_slot<N, Statement, results>::fold;
-      for_lanes(V == loop_var::r ? 1 : used, [to = states_of<N, Statement>(into), from = states_of<N, Statement>(more)](
-                                                 int i) { to[i] = fold::combine(to[i], from[i]); });
+      for_lanes(along_r ? 1 : used, [to = states_of<N, Statement>(into), from = states_of<N, Statement>(more)](int i) {
+        to[i] = fold::combine(to[i], from[i]);
+      });
     }
   }
 };
