@@ -230,6 +230,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       if constexpr (crosses<statement<N>, body_type, Aligned>)
         if (rows_ > 0) return read_from_tile<N, At>(p);
       const coverage lit = covered<Mask>();
+      point_to_row<N>();
       if (lit == coverage::none) fill<N>([](int) { return compute_t<T>(); });
       else if constexpr (where<N> == residence::uniform) at_slot<N>() = widen(p[offset<At>()]);
       else if (lit == coverage::all)

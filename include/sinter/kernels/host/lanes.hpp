@@ -134,13 +134,6 @@ template <class T, class Step>
   else for_lanes(count, [=](int i) { out[i] = widen(p[i * static_cast<std::int64_t>(step)]); });
 }
 
-/// p[i * step] = value(i), rounded to T.
-template <class T, class Step, class Value>
-[[gnu::always_inline]] inline void write_run(T* p, int count, Step step, Value value) {
-  if (step == 1) for_lanes(count, [=](int i) { p[i] = narrow<T>(value(i)); });
-  else for_lanes(count, [=](int i) { p[i * static_cast<std::int64_t>(step)] = narrow<T>(value(i)); });
-}
-
 /// out[i] = low <= offset + i * step < high, which is so for neighbours.
 template <class Step>
 void fill_inside(bool* out, int count, std::int64_t offset, Step step, std::int64_t low, std::int64_t high) {

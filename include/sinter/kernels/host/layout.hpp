@@ -191,7 +191,7 @@ struct layout<body<S...>, V, Aligned> {
       if (kind == statement_kind::store || kind == statement_kind::yield) continue;
       t.where[s] = t.varies[s] ? residence::lanes : residence::uniform;
       costly[s] = costly[s] || hints[s].is_costly;
-      if (V == loop_var::r && costly[s] && body.where[s] == scope::element)
+      if (V == loop_var::r && (costly[s] || hints[s].converts) && body.where[s] == scope::element)
         for (int p = body.phase[s] + 1; p < body.num_phases; ++p)
           if (body.needed[p][s] && uses[s] != 1) t.where[s] = residence::kept;
       if (kind != statement_kind::compute || !t.varies[s] || uses[s] != 1) continue;
