@@ -150,11 +150,12 @@ TEST_CASE("large assignments read what they write") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("rows are crossed in tiles of any shape") {
+TEST_CASE("rows are crossed in squares of any shape") {
   for (std::int64_t rows : {1, 2, 31, 32, 33, 100})
     for (std::int64_t columns : {1, 5, 63, 64, 65, 200}) check_transposed(1, rows, columns);
-  // Batches end inside tiles.
-  for (std::int64_t rows : {1, 3, 32, 47}) check_transposed(5, rows, 70);
+  check_transposed(1, 300, 600);
+  // Batches end inside squares.
+  for (std::int64_t rows : {1, 3, 32, 47, 270}) check_transposed(5, rows, 70);
   check_transposed(0, 4, 4);
 }
 

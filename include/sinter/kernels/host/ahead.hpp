@@ -10,7 +10,6 @@
 #include "sinter/kernels/host/block.hpp"
 #include "sinter/kernels/host/layout.hpp"
 #include "sinter/kernels/host/storage.hpp"
-#include "sinter/kernels/host/tile.hpp"
 
 namespace sinter::cpu::detail {
 
@@ -19,14 +18,6 @@ inline constexpr std::int64_t page_bytes = 4096, line_bytes = 64, ahead_bytes = 
 
 /// Less stays in the caches from one call to the next.
 inline constexpr std::int64_t least_bytes_ahead = 1 << 20;
-
-/// Asks for the lines of `bytes` at p.
-inline void ask_for(const void* p, int bytes) {
-  const auto* const from = static_cast<const char*>(p);
-  for (int i = 0; i < bytes; i += line_bytes) __builtin_prefetch(from + i);
-  __builtin_prefetch(from + bytes - 1);
-  asm volatile("");  // as below
-}
 
 /// Asks for as many lines as begin in the `bytes` from p, all of which lie `distance` ahead, give or take ahead_bytes:
 /// of one page after the other, each line once if all of the memory passes here. `distance` is a multiple of
@@ -66,16 +57,15 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   }
   /// All columns of so many rows pass here, then those of the next ones.
   void pass_groups(std::int64_t rows) { group_ = rows; }
+  /// Memory passes here in pieces, not from front to back.
+  void pass_pieces() {
+    for (bool& walked : walked_) walked = false;
+  }
   /// Whether a row of what is read across rows is one piece of memory, and all of it so large that this matters.
   bool has_whole_rows() const {
     bool any = false;
     for (bool walked : walked_) any = any || walked;
     return any && (has_whole_rows(S{}) && ...);
-  }
-  /// Asks for what row number `row` of the tile at x, of so many columns, needs, and for a part of what crosses it.
-  void look_ahead_in_tile(std::int64_t x, int count, int row, int rows) {
-    base::seat(x, 0, count);
-    (ask_for_part(S{}, row, rows), ...);
   }
 
  protected:
@@ -163,20 +153,6 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   void read_after(load<Slot, T, At, -1>, std::int64_t distance) const {
     const T* const p = static_cast<const T*>(args_.pointers[Slot]) + base::template offset<At>();
     read_ahead(p, count_ * static_cast<std::int64_t>(sizeof(T)), distance);
-  }
-  template <class Statement>
-  void ask_for_part(Statement, int, int) const {}
-  template <int Slot, class T, class At>
-  void ask_for_part(load<Slot, T, At, -1>, int row, int rows) const {
-    const T* const p = static_cast<const T*>(args_.pointers[Slot]);
-    if constexpr (columns_crossed<load<Slot, T, At, -1>> != 0) {
-      base::template runs<At>([=](int first, int count, std::int64_t offset, auto step) {
-        for (int i = (row - first % rows + rows) % rows; i < count; i += rows)
-          ask_for(p + offset + i * std::int64_t(step), rows * static_cast<int>(sizeof(T)));
-      });
-    } else if constexpr (base::template is_contiguous<At>) {
-      ask_for(p + base::template offset<At>(), count_ * static_cast<int>(sizeof(T)));
-    }
   }
 
   bool walked_[sizeof...(S) + 1];

@@ -58,15 +58,20 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   /// Whole rows pass here, one after the other: what is costly is computed once, if a row is not too long.
   void keep_rows() { keeps_ = args_.rnumel <= longest_kept_row; }
 
-  /// Row number `row` of a tile of so many `rows`, the first of which has been seated before it.
-  void seat_in_tile(std::int64_t x, int count, int row, int rows) {
+  /// Whether the loads that cross rows move by one from row to row all the way to x + (rows - 1) * columns.
+  bool moves_by_one(std::int64_t x, std::int64_t columns, int rows) const {
+    return (row_to_row<S>::holds(x, x + (rows - 1) * columns, rows - 1, args_.sizes) && ...);
+  }
+  /// Turns what they read for so many rows of `count` columns at x; blocks of these are then evaluated from that.
+  void turn_rows(std::int64_t x, int count, int rows) {
+    seat(x, 0, count);
+    (turn_load<I>(S{}, rows), ...);
+  }
+  /// Lanes of a row of those, from so many columns on.
+  void seat_in_square(std::int64_t x, int count, int row, int column) {
     seat(x, 0, count);
     row_ = row;
-    rows_ = rows;
-  }
-  /// Whether the loads that cross rows move by one from row to row all the way to x + (rows - 1) * columns.
-  bool fits_tile(std::int64_t x, std::int64_t columns, int rows) const {
-    return (row_to_row<S>::holds(x, x + (rows - 1) * columns, rows - 1, args_.sizes) && ...);
+    column_ = column;
   }
 
   /// Row statements of phase P, in order (P < 0: of every phase); without Stores their values only.
@@ -228,7 +233,8 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       at_slot<N>() = covered<Mask>() == coverage::all ? p + offset<At>() : zeros<T, lanes>;
     } else {
       if constexpr (crosses<statement<N>, body_type, Aligned>)
-        if (rows_ > 0) return read_from_tile<N, At>(p);
+        if (turned<N>() != nullptr)
+          return read_run(at_slot<N>(), turned<N>() + row_ * turned_stride<T> + column_, count_, fixed_step<1>{});
       const coverage lit = covered<Mask>();
       point_to_row<N>();
       if (lit == coverage::none) fill<N>([](int) { return compute_t<T>(); });
@@ -248,14 +254,22 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     }
   }
 
-  template <int N, class At, class T>
-  void read_from_tile(const T* p) {
-    auto& tile = static_cast<tile_slot<N, statement<N>, true>&>(*this).tile;
-    if (row_ == 0)
-      runs<At>([&tile, p, this](int first, int count, std::int64_t offset, auto step) {
-        read_columns(tile, first, count, rows_, p + offset, step);
+  template <int N>
+  auto& turned() {
+    return static_cast<tile_slot<N, statement<N>, true>&>(*this).turned;
+  }
+  template <int N, class Statement>
+  void turn_load(Statement, int) {}
+  template <int N, int Slot, class T, class At>
+  void turn_load(load<Slot, T, At, -1>, int rows) {
+    if constexpr (crosses<statement<N>, body_type, Aligned>) {
+      T* const to = row_memory<T, N>(square * turned_stride<T>);
+      const T* const p = static_cast<const T*>(args_.pointers[Slot]);
+      runs<At>([=](int first, int count, std::int64_t offset, auto step) {
+        turn(to + first, turned_stride<T>, p + offset, step, count, rows);
       });
-    read_run(at_slot<N>(), tile[row_], count_, fixed_step<1>{});
+      turned<N>() = to;
+    }
   }
 
   template <int N, int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
@@ -452,7 +466,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
 
   const void* accumulators_[2] = {};
-  int row_ = 0, rows_ = 0;
+  int row_ = 0, column_ = 0;
   bool keeps_ = false, has_streamed_ = false;
   scan_states scans_;
 };

@@ -32,41 +32,33 @@ void pointwise_between(const Args& args, std::int64_t first, std::int64_t last) 
   }
 }
 
-/// Tiles are taken in squares of so many rows and columns: their pages, one for each row of each tensor, are looked up
-/// once and stay known to the processor, where a strip across the matrix would look up each of them again for each
-/// tile.
-inline constexpr std::int64_t square = 256;
-static_assert(square % crossed_rows == 0 && square % crossed_columns == 0);
-
-/// The tiles of the square at (row, column).
+/// The square at (row, column).
 template <class Evaluator>
 [[gnu::noinline]] void evaluate_square(Evaluator& e, std::int64_t row, std::int64_t column, std::int64_t rows,
                                        std::int64_t columns) {
-  const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
-  const std::int64_t last_row = least(row + square, rows), last_column = least(column + square, columns);
-  for (std::int64_t i = row; i < last_row; i += crossed_rows)
-    for (std::int64_t j = column; j < last_column; j += crossed_columns) {
-      const std::int64_t x = i * columns + j;
-      const int height = static_cast<int>(least(last_row - i, crossed_rows));
-      const int count = static_cast<int>(least(last_column - j, crossed_columns));
-      const int together = e.fits_tile(x, columns, height) ? height : 0;
-      const bool has_next = j + 2 * crossed_columns <= last_column;
-      for (int k = 0; k < height; ++k) {
-        if (has_next) e.look_ahead_in_tile(x + k * columns + crossed_columns, count, k, height);
-        e.seat_in_tile(x + k * columns, count, k, together);
+  const auto part = [](std::int64_t left) { return static_cast<int>(left < square ? left : square); };
+  const std::int64_t end = row + part(rows - row);
+  const int width = part(columns - column);
+  for (std::int64_t x = row * columns + column; row < end;) {
+    int height = static_cast<int>(end - row);
+    while (!e.moves_by_one(x, columns, height)) height /= 2;
+    e.turn_rows(x, width, height);
+    for (int i = 0; i < height; ++i, ++row, x += columns)
+      for (int j = 0; j < width; j += Evaluator::lanes) {
+        e.seat_in_square(x + j, width - j < Evaluator::lanes ? width - j : Evaluator::lanes, i, j);
         e.template rows<0>();
       }
-    }
+  }
 }
 
-/// The same in tiles of a matrix of args.numel / columns rows, which some loads cross.
+/// The same in squares of a matrix of args.numel / columns rows, which some loads cross.
 template <class Body, class Args>
-void pointwise_tiles(const Args& args, std::int64_t columns, int threads) {
+void pointwise_squares(const Args& args, std::int64_t columns, int threads) {
   using evaluator = detail::evaluator<Body, loop_var::x, Args, false>;
-  static_assert(crossed_columns <= evaluator::lanes);
   const std::int64_t rows = args.numel / columns, across = (columns - 1) / square + 1;
   parallel_for(0, ((rows - 1) / square + 1) * across, 1, threads, [&](std::int64_t first, std::int64_t last) {
     evaluator e(args);
+    e.pass_pieces();
     for (std::int64_t s = first; s < last; ++s)
       evaluate_square(e, s / across * square, s % across * square, rows, columns);
   });
@@ -81,7 +73,7 @@ void pointwise(const Args& args, int threads = 0) {
                 "sinter::cpu::pointwise: the body has a loop over r; sinter::cpu::reduction runs such bodies");
   if constexpr (constexpr long columns = detail::tiled_columns<Body>; columns != 0) {
     const std::int64_t length = sinter::detail::resolve(columns, args.sizes);
-    if (length > 1 && args.numel > length) return detail::pointwise_tiles<Body>(args, length, threads);
+    if (length > 1 && args.numel > length) return detail::pointwise_squares<Body>(args, length, threads);
   }
   if (threads <= 0) threads = default_threads();
   const std::int64_t pieces = args.numel / detail::piece_elements / (threads * detail::pieces_per_thread);

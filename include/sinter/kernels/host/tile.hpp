@@ -1,6 +1,6 @@
-// Tiles of a matrix whose rows some loads of a pointwise body cross (kernels/crossing.hpp): a column's part of the tile
-// is read at once, while its cache lines are there, and rows are then evaluated from the copy. Which tiles there are is
-// pointwise.hpp's matter.
+// Squares of a matrix whose rows some loads of a pointwise body cross (kernels/crossing.hpp): they are turned first, a
+// whole cache line of each column at once, and rows are then evaluated from the copy, which the L2 cache holds. Which
+// squares there are is pointwise.hpp's matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/crossing.hpp"
+#include "sinter/kernels/host/instructions.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/width.hpp"
 
@@ -17,7 +18,11 @@ namespace sinter::cpu::detail {
 
 using sinter::detail::crossing_of;
 
-inline constexpr int crossed_rows = 32, crossed_columns = 64;
+/// Rows and columns of a square: parts of a row so long that memory moves whole pieces of pages.
+inline constexpr int square = 256;
+/// From row to row of a turned square: another set of the cache for each.
+template <class T>
+inline constexpr int turned_stride = square + 64 / static_cast<int>(sizeof(T));
 
 /// The row length in which a load crosses; 0: it does not.
 template <class Statement>
@@ -39,21 +44,35 @@ template <class Statement, class Body, bool Aligned>
 inline constexpr bool crosses =
     !Aligned && columns_crossed<Statement> != 0 && columns_crossed<Statement> == tiled_columns<Body>;
 
-/// The tile of a load that crosses rows.
+/// The turned square of a load that crosses rows; without one the load itself is evaluated.
 template <int I, class Statement, bool Crosses>
 struct tile_slot {};
 template <int I, int Slot, class T, class At, int Mask>
 struct tile_slot<I, load<Slot, T, At, Mask>, true> {
-  alignas(64) T tile[crossed_rows][crossed_columns];
+  const T* turned = nullptr;
 };
 
-/// Copies the columns [first, first + count) of a tile: `rows` elements from p + i * step on are column i's.
+/// to[row * stride + i] = from[i * step + row] for so many columns i, `rows` elements each.
 template <class T, class Step>
-void read_columns(T (&tile)[crossed_rows][crossed_columns], int first, int count, int rows, const T* p, Step step) {
-  for (int i = 0; i < count; ++i) {
-    const T* const column = p + i * static_cast<std::int64_t>(step);
-    for (int row = 0; row < rows; ++row) tile[row][first + i] = column[row];
-  }
+void turn(T* to, std::int64_t stride, const T* from, Step step, int columns, int rows) {
+  constexpr int line = 64 / static_cast<int>(sizeof(T)), part = turned_at_once<T>;
+  const auto least = [](int a, int b) { return a < b ? a : b; };
+  for (int i = 0; i < columns; i += line)
+    for (int row = 0; row < rows; row += line) {
+      const int last_column = least(i + line, columns), last_row = least(row + line, rows);
+      for (int c = i; c < last_column; c += part)
+        for (int r = row; r < last_row; r += part) {
+          T* const corner = to + r * stride + c;
+          const T* const there = from + c * static_cast<std::int64_t>(step) + r;
+          if (c + part <= last_column && r + part <= last_row) {
+            turn_small(corner, stride, there, static_cast<std::int64_t>(step));
+          } else {
+            for (int k = 0; k < least(part, last_column - c); ++k)
+              for (int j = 0; j < least(part, last_row - r); ++j)
+                corner[j * stride + k] = there[k * static_cast<std::int64_t>(step) + j];
+          }
+        }
+    }
   keep_stores();
 }
 
