@@ -28,7 +28,8 @@ using rows_of_results = std::vector<row>;
 
 struct by_rows {
   static constexpr bool is_by_rows = true;
-  static constexpr int num_assigned = 0;  ///< inputs written in place, of the first one's size
+  static constexpr int num_assigned = 0;      ///< inputs written in place, of the first one's size
+  static constexpr si::options options = {};  ///< sinter's
 };
 struct as_a_whole : by_rows {
   static constexpr bool is_by_rows = false;
@@ -215,6 +216,7 @@ struct sum_of_squares : as_a_whole {
 };
 
 struct row_and_column_sums : as_a_whole {
+  static constexpr si::options options = si::max_fusion;  // one pass: by default wide matrices are read twice
   constexpr auto operator()(auto x) const { return std::tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>)); }
   static rows_of_results reference(long, const operands& in) {
     const row rows = each(in[0].rows, [&](long i) { return sum(in[0].columns, [&](long j) { return in[0](i, j); }); });

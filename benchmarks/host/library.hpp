@@ -14,7 +14,7 @@ struct sinter_library {
   template <class Function, class... I, class... O>
   static void run(Function, in<I...>, out<O...>, const matrix<typename I::element>&... inputs,
                   const matrix<typename O::element>&... outputs) {
-    static constexpr auto fused = si::fuse<typename I::tensor...>(Function{});
+    static constexpr auto fused = si::fuse<Function::options, typename I::tensor...>(Function{});
     fused(si::host_executor{threads}, I::view(inputs)..., O::view(outputs)...);
   }
 };
