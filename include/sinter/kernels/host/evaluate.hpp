@@ -388,8 +388,11 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     // Few lines at once: past what the processor buffers, computing waits for the memory.
     constexpr int part = 8 * line_bytes / static_cast<int>(sizeof(T));
     alignas(line_bytes) T stage[part];
-    for (int done = 0; done < count; done += part) {
-      const int length = count - done < part ? count - done : part;
+    for (int done = 0, length = 0; done < count; done += length) {
+      // Up to the end of a line: none but the first and the last one of all is written in parts.
+      const auto past = reinterpret_cast<std::uintptr_t>(to + done) % line_bytes / sizeof(T);
+      length = part - static_cast<int>(past);
+      if (length > count - done) length = count - done;
       write_run(stage, length, fixed_step<1>{}, [this, from = first + done](int i) { return value<A>(from + i); });
       stream_run(to + done, stage, length);
     }
