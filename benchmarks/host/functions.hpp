@@ -28,8 +28,8 @@ using rows_of_results = std::vector<row>;
 
 struct by_rows {
   static constexpr bool is_by_rows = true;
-  static constexpr int num_assigned = 0;      ///< inputs written in place, of the first one's size
-  static constexpr si::options options = {};  ///< sinter's
+  static constexpr int num_assigned = 0;  ///< inputs written in place, of the first one's size
+  static constexpr si::options options{.target = si::target::cpu};
 };
 struct as_a_whole : by_rows {
   static constexpr bool is_by_rows = false;
@@ -216,7 +216,11 @@ struct sum_of_squares : as_a_whole {
 };
 
 struct row_and_column_sums : as_a_whole {
-  static constexpr si::options options = si::max_fusion;  // one pass: by default wide matrices are read twice
+  static constexpr si::options options = [] {
+    si::options o = si::max_fusion;  // one pass: by default wide matrices are read twice
+    o.target = si::target::cpu;
+    return o;
+  }();
   constexpr auto operator()(auto x) const { return std::tuple(si::sum(x, si::axis<1>), si::sum(x, si::axis<0>)); }
   static rows_of_results reference(long, const operands& in) {
     const row rows = each(in[0].rows, [&](long i) { return sum(in[0].columns, [&](long j) { return in[0](i, j); }); });

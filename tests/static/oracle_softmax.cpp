@@ -20,6 +20,7 @@ using B = si::tensor<si::bf16, E...>;
 constexpr auto softmax = [](auto x) { return si::softmax(x); };
 constexpr auto log_softmax = [](auto x) { return si::log_softmax(x); };
 constexpr si::options two_passes = with<&si::options::online_softmax, false>;
+constexpr si::options for_processors = with<&si::options::target, si::target::cpu>;
 
 SINTER_PASSES(OS01, 1, 3, si::fuse<two_passes, B<32768, 50304>>(softmax));
 // Rows that stay on chip are read once: one pass where Inductor has two.
@@ -27,6 +28,9 @@ SINTER_PASSES(OS02_short, 1, 1, si::fuse<B<32768, 2048>>(softmax));
 SINTER_PASSES(OS02_short_log, 1, 1, si::fuse<B<32768, 2048>>(log_softmax));
 SINTER_PASSES(OS02_long, 1, 2, si::fuse<B<32768, 50304>>(softmax));
 SINTER_PASSES(OS02_long_log, 1, 2, si::fuse<B<32768, 50304>>(log_softmax));
+// A processor keeps longer rows, in its caches.
+SINTER_PASSES(long_for_processors, 1, 3, si::fuse<for_processors, B<32768, 50304>>(softmax));
+SINTER_PASSES(longer_for_processors, 1, 2, si::fuse<for_processors, B<32768, 80000>>(softmax));
 // A row's length may be known by its hint only.
 SINTER_PASSES(OS02_hint, 1, 2, si::fuse<si::tensor<si::bf16, 32768, si::dim<"vocabulary", 50304>>>(softmax));
 

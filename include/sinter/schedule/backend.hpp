@@ -12,6 +12,7 @@ struct backend {
   bool reorders_loops = false;    ///< the round after the last one may change loops, and indices may be inverted
   bool delays_reductions = false; ///< what follows a reduction in its outer loop waits until nothing else is left
   int max_siblings = 0;           ///< nodes in a kernel of siblings; 0: as many as options.max_fusion_size
+  int row_on_chip = 0;            ///< a row up to this stays on chip, and up to options.persistent_reduction_limit
 
   /// Of the candidates of a round only those with the smallest priority survive it.
   constexpr int fusion_priority(bool vertical, bool first_reduces) const {
@@ -21,8 +22,8 @@ struct backend {
 
 constexpr backend backend_of(target t) {
   switch (t) {
-    case target::cuda: return {true, false, 0};
-    case target::cpu: return {false, true, 16};  // cpp.max_horizontal_fusion_size
+    case target::cuda: return {true, false, 0, 0};
+    case target::cpu: return {false, true, 16, 1 << 16};  // cpp.max_horizontal_fusion_size; cpu::longest_kept_row
   }
   return {};
 }

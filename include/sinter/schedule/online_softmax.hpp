@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sinter/graph/graph.hpp"
+#include "sinter/schedule/backend.hpp"
 #include "sinter/schedule/options.hpp"
 
 namespace sinter::detail {
@@ -47,7 +48,8 @@ constexpr bool merge_online_softmax(graph<Capacity>& g, const options& o) {
     number row = 1;
     const extents reduced = reduced_axes(g.shape(x), static_cast<unsigned>(g[id].attr));
     for (int d = 0; d < reduced.rank; ++d) row = g.numbers.product(row, reduced[d]);
-    if (g.numbers.hint(row) <= o.persistent_reduction_limit) continue;
+    const std::int64_t length = g.numbers.hint(row);
+    if (length <= o.persistent_reduction_limit || length <= backend_of(o.target).row_on_chip) continue;
     g.nodes[id].what = op::sumexp;
     g.nodes[id].operands[0] = static_cast<short>(x);
     changed = true;
