@@ -18,6 +18,19 @@ namespace sinter::cpu::detail {
 /// Lanes that a row's fold runs in side by side: four vectors of sixteen floats, enough to hide a maximum.
 inline constexpr int fold_lanes = 64;
 
+/// combine(...) of part[0], ..., part[Count - 1], of which `used` count, in a tree. Halves of constant length are
+/// vector code down to four lanes.
+template <int Count, class T, class Combine>
+[[gnu::always_inline]] inline T join_lanes(T* part, std::int64_t used, Combine combine) {
+  if constexpr (Count == 1) {
+    return part[0];
+  } else {
+    if (used > Count / 2)
+      for_vector<Count / 2>([=](int lane) { part[lane] = combine(part[lane], part[lane + Count / 2]); });
+    return join_lanes<Count / 2>(part, used, combine);
+  }
+}
+
 /// combine(...) of value(0), ..., value(count - 1), in `fold_lanes` parts, then in a tree.
 template <class T, class Combine, class Value>
 [[gnu::always_inline]] inline T fold_values(int count, T identity, Combine combine, Value value) {
@@ -27,11 +40,7 @@ template <class T, class Combine, class Value>
   for (; first + fold_lanes <= count; first += fold_lanes)
     for_vector<fold_lanes>([&](int lane) { part[lane] = combine(part[lane], value(first + lane)); });
   for (int lane = 0; first + lane < count; ++lane) part[lane] = combine(part[lane], value(first + lane));
-  for_vector<32>([&](int lane) { part[lane] = combine(part[lane], part[lane + 32]); });
-  for_vector<16>([&](int lane) { part[lane] = combine(part[lane], part[lane + 16]); });
-  for_vector<8>([&](int lane) { part[lane] = combine(part[lane], part[lane + 8]); });
-  for_vector<4>([&](int lane) { part[lane] = combine(part[lane], part[lane + 4]); });
-  return combine(combine(part[0], part[2]), combine(part[1], part[3]));
+  return join_lanes<fold_lanes>(part, fold_lanes, combine);
 }
 
 // ---- a row, block by block ------------------------------------------------------------------------------------------
@@ -61,10 +70,7 @@ class row_fold {
   }
   /// Of `length` values in all.
   state total(std::int64_t length) {
-    for (int half = fold_lanes / 2; half > 0; half /= 2)
-      if (length > half)
-        for_lanes(half, [s = states_, half](int i) { s[i] = Op::template combine<T>(s[i], s[i + half]); });
-    return states_[0];
+    return join_lanes<fold_lanes>(states_, length, [](state a, state b) { return Op::template combine<T>(a, b); });
   }
 
  private:
