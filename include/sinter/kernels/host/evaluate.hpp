@@ -12,6 +12,7 @@
 #include "sinter/kernels/host/ahead.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/quotient.hpp"
 #include "sinter/kernels/host/reduction_states.hpp"
 #include "sinter/kernels/host/scan.hpp"
 #include "sinter/kernels/host/storage.hpp"
@@ -358,7 +359,13 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   template <class Op, class T, class Result, int A, int B, int C>
   [[gnu::always_inline]] compute_t<Result> result(compute<Op, T, Result, A, B, C>, int i) const {
-    if constexpr (C >= 0) return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i), value<C>(i)));
+    constexpr bool by_one = [] {
+      if constexpr (Op::id == op::div) return where<B> == residence::uniform && where<A> != residence::uniform;
+      else return false;
+    }();
+    if constexpr (by_one && std::is_same_v<compute_t<T>, float>)
+      return static_cast<compute_t<Result>>(divide_by_same(value<A>(i), value<B>(i)));
+    else if constexpr (C >= 0) return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i), value<C>(i)));
     else if constexpr (B >= 0) return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i)));
     else return static_cast<compute_t<Result>>(Op::apply(value<A>(i)));
   }
