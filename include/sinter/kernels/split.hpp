@@ -79,11 +79,13 @@ struct shared_row_facts<body<S...>> {
     return total;
   }
 };
+/// Bytes of a row that one block holds in shared memory.
+inline constexpr std::int64_t most_held_bytes = 192 << 10;
 /// The most blocks that share one of so many rows of a body of several phases. Rows that a block holds, if they are
 /// enough for the multiprocessors of a GPU, are not shared.
 constexpr std::int64_t most_parts(std::int64_t numel, std::int64_t rnumel, int row_bytes) {
-  constexpr std::int64_t enough = 128, held = 192 << 10, most = 512;
-  if (row_bytes == 0 || (numel >= enough && rnumel * row_bytes <= held)) return 1;
+  constexpr std::int64_t enough = 128, most = 512;
+  if (row_bytes == 0 || (numel >= enough && rnumel * row_bytes <= most_held_bytes)) return 1;
   const std::int64_t parts = rnumel / split_row_part;
   return parts < 1 ? 1 : parts < most ? parts : most;
 }
@@ -101,18 +103,12 @@ constexpr std::int64_t num_splits(orientation o, std::int64_t numel, std::int64_
   return splits < split_least ? 1 : splits;
 }
 
-/// Do rows of several phases that registers do not hold pass through shared memory, and do blocks share few of them
-/// (cuda/reduction_streamed.cuh)? Off: as merged, those kernels have not run on a device. Their test turns them on.
-template <class Body>
-inline constexpr bool streams_rows = false;
-
 namespace detail {
 /// Reductions whose rows several blocks may share although the body has several phases.
 template <class Body, orientation O>
 constexpr bool shares_rows() {
   using facts = body_facts<Body>;
-  return O == orientation::row && streams_rows<Body> && facts::has_reduction && !facts::has_scan &&
-         !split_facts<Body>::can_split;
+  return O == orientation::row && facts::has_reduction && !facts::has_scan && !split_facts<Body>::can_split;
 }
 }  // namespace detail
 

@@ -1,10 +1,5 @@
 // Rows that fill a multiprocessor, or many: odd lengths, one row and hundreds, of any alignment, against plain loops in
 // double; blocks that share rows, in several streams at once and in a graph. SPDX-License-Identifier: BSL-1.0
-#include "sinter/kernels/split.hpp"
-
-template <class... S>
-inline constexpr bool sinter::streams_rows<sinter::body<S...>> = true;
-
 #include "../test_kernels_rows.cuh"
 
 #include <algorithm>

@@ -119,8 +119,8 @@ bool launch_dynamic_held(body<S...>, const Args& args, std::int64_t groups, cuda
 /// Most values to a thread, of rows of run-time length: those that more are needed for are streamed.
 template <class Held>
 constexpr int most_held(held_lanes lanes) {
-  return stream_shape_of<Held, access_facts<Held>::vector_width(loop_var::r, -1), -1>.width > 0 ? lanes.some
-                                                                                                : lanes.most;
+  return stream_shape_of<Held, access_facts<Held>::vector_width(loop_var::r, -1), -1, false>.width > 0 ? lanes.some
+                                                                                                       : lanes.most;
 }
 
 /// Rows that wide accesses do not fit, or of run-time length, from where they begin. False: it was not launched.
@@ -191,7 +191,7 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
   constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
   constexpr held_lanes lanes = lanes_of_body<held>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
-  constexpr stream_shape streamed = stream_shape_of<held, width, StaticRnumel>;
+  constexpr stream_shape streamed = stream_shape_of<held, width, StaticRnumel, can_split>;
   const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
@@ -200,17 +200,21 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
     if (splits <= 1 && launch_shifted<Body, StaticRnumel>(held{}, args, fits, stream, name)) return;
   if constexpr (short_of<held, StaticRnumel>.items > 0) {
     // What those do not fit is walked element by element.
-  } else if constexpr (StaticRnumel >= 0 && streamed.width > 0) {
-    if (launch_streamed<streamed, StaticRnumel>(held{}, args, fits, workspace, stream, name)) return;
   } else if constexpr (StaticRnumel >= 0) {
-    constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
-    if (fits) {
-      if constexpr (shape.persistent && !shifted_shape<held, StaticRnumel, can_split>.persistent) {
-        constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
-        return launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name);
-      } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
-        return launch_looped<width, loop_items<Body>(shape.items, width), shape.threads, int>(Body{}, args, splits,
-                                                                                              workspace, stream, name);
+    if constexpr (streamed.width > 0)
+      if (splits <= 1 &&
+          launch_streamed<streamed, StaticRnumel, !can_split>(held{}, args, fits, workspace, stream, name))
+        return;
+    if constexpr (streamed.width == 0 || can_split) {
+      constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
+      if (fits) {
+        if constexpr (shape.persistent && !shifted_shape<held, StaticRnumel, can_split>.persistent) {
+          constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
+          return launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name);
+        } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
+          return launch_looped<width, loop_items<Body>(shape.items, width), shape.threads, int>(
+              Body{}, args, splits, workspace, stream, name);
+        }
       }
     }
   } else {
@@ -218,10 +222,10 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
     if (fits && splits <= 1 &&
         launch_dynamic_held<width, lanes.some, most_held<held>(lanes)>(held{}, args, args.rnumel / width, stream, name))
       return;
-    if constexpr (streamed.width > 0) {
-      if (launch_streamed<streamed, -1>(held{}, args, fits, workspace, stream, name)) return;
-    } else if (fits) {
-      if constexpr (width > 1)
+    if constexpr (streamed.width > 0)
+      if (splits <= 1 && launch_streamed<streamed, -1, !can_split>(held{}, args, fits, workspace, stream, name)) return;
+    if constexpr (width > 1 && (can_split || streamed.width == 0)) {
+      if (fits)
         return launch_looped<width, loop_items<Body>(can_split ? items_of(lanes.some, width) : 2, width),
                              looped.threads, int>(Body{}, args, splits, workspace, stream, name);
     }

@@ -16,21 +16,24 @@ struct stream_shape {
   bool shifted = false;
 };
 /// Rows of static length are streamed if registers do not hold them, or only those of a whole multiprocessor as they
-/// lie in memory; of run-time length, whenever the kernel can: it takes the place of two that hold rows.
-template <class Held, int Width, long Rnumel>
+/// lie in memory; of run-time length, whenever the kernel can: it takes the place of two that hold rows. A body whose
+/// rows could be split has one phase if it is not held: what does not stay in shared memory is better walked so.
+template <class Held, int Width, long Rnumel, bool CanSplit>
 inline constexpr stream_shape stream_shape_of = [] {
   constexpr int wide = shifted_facts<Held>::width > 0 ? shifted_facts<Held>::width : 1;
   constexpr row_shape held = Rnumel >= 0 ? choose_row(Rnumel, Width, lanes_of_body<Held>, false) : row_shape{};
   constexpr bool alone = held.threads > 512 && phase_facts<Held>::recomputes;
-  if (!streams_rows<Held> || phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 ||
-      Rnumel >= streamed_limit || (held.persistent && !alone))
+  constexpr bool too_long = CanSplit && Rnumel * stream_facts<Held>::bytes > sinter::detail::most_held_bytes;
+  if (phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 || Rnumel >= streamed_limit || too_long ||
+      (held.persistent && !alone))
     return stream_shape{};
   if (stream_facts<Held>::whole_vectors(wide) && (Rnumel < 0 || Rnumel % wide != 0)) return stream_shape{wide, true};
   return stream_facts<Held>::whole_vectors(Width) ? stream_shape{Width, false} : stream_shape{};
 }();
 
-/// `fits`: vectors of the body's own width do. False: nothing was launched, because these rows cannot be streamed.
-template <stream_shape Shape, long Rnumel, class... S, class Args>
+/// `fits`: vectors of the body's own width do. Shared: blocks may share rows; otherwise a row stays in one, or nothing
+/// is launched. False: nothing was, because these rows cannot be streamed.
+template <stream_shape Shape, long Rnumel, bool Shared, class... S, class Args>
 bool launch_streamed(body<S...>, const Args& args, bool fits, void* workspace, cudaStream_t stream, const char* name) {
   using B = body<S...>;
   using shared = sinter::detail::shared_row_facts<B>;
@@ -56,9 +59,11 @@ bool launch_streamed(body<S...>, const Args& args, bool fits, void* workspace, c
   const int slots = (limits.shared_bytes - streamed_storage<B>) / place;  // for tiles
   if (slots < 1) return false;
   const std::int64_t tile = warps * tiling::lanes, longest = args.rnumel + (Shape.shifted ? width - 1 : 0);
-  const std::int64_t most = sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes);
-  const team_shape teams = choose_teams(args.numel, (longest + tile - 1) / tile, slots, body_facts<B>::num_phases - 1,
-                                        static_cast<int>(most), limits.multiprocessors);
+  const std::int64_t tiles = (longest + tile - 1) / tile;
+  if (!Shared && tiles > slots) return false;
+  const std::int64_t most = Shared ? sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) : 1;
+  const team_shape teams = choose_teams(args.numel, tiles, slots, body_facts<B>::num_phases - 1, static_cast<int>(most),
+                                        limits.multiprocessors);
   const int piece = teams.piece(slots), pieces = (teams.tiles + piece - 1) / piece;
   const stream_share share{workspace, slots / piece, pieces, piece, teams.parts, teams.teams};
   const auto grid = dim3(static_cast<unsigned>(teams.teams * teams.parts));
