@@ -117,12 +117,61 @@ __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Acc
   (start_one<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Ways>(acc), ...);
 }
 
+/// The greatest or the least of values that were loaded as bf16, two at a time: packed again they are the words that
+/// lie in memory, so the compiler takes those, and nothing is unpacked.
+template <class S, class Body>
+struct fold_pairs {
+  static constexpr bool is = false;
+};
+template <class Op, class Result, int A, class Body>
+requires(std::is_same_v<Op, ops::amax> ||
+         std::is_same_v<Op, ops::amin>) struct fold_pairs<reduce<Op, bf16, Result, A>, Body> {
+  static constexpr bool is =
+      body_facts<Body>::facts.info[A].kind == statement_kind::source && phase_facts<Body>::stored_bytes(A) == 2;
+  using state = typename Op::template state<float>;
+
+  static __device__ __forceinline__ unsigned word_of(float low, float high) {
+    return __float_as_uint(low) >> 16 | (__float_as_uint(high) & 0xffff0000u);
+  }
+  static __device__ __forceinline__ unsigned combine(unsigned a, unsigned b) {
+    unsigned word;
+#if __CUDA_ARCH__ >= 800
+    if constexpr (std::is_same_v<Op, ops::amax>) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+    else asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+#else
+    const auto one = [](unsigned x, unsigned y) {
+      return Op::template combine<float>({__uint_as_float(x)}, {__uint_as_float(y)}).value;
+    };
+    word = word_of(one(a << 16, b << 16), one(a & 0xffff0000u, b & 0xffff0000u));
+#endif
+    return word;
+  }
+  static __device__ __forceinline__ state either(unsigned word) {
+    return Op::template combine<float>({__uint_as_float(word << 16)}, {__uint_as_float(word & 0xffff0000u)});
+  }
+  template <int N>
+  static __device__ __forceinline__ state of(const float (&v)[N], const bool (&in)[N]) {
+    constexpr int ways = N >= 16 ? 4 : 1;  // independent ones
+    unsigned words[ways];
+    const float none = Op::template init<float>().value;
+#pragma unroll
+    for (int k = 0; k < N / 2; ++k) {
+      const unsigned word = word_of(in[2 * k] ? v[2 * k] : none, in[2 * k + 1] ? v[2 * k + 1] : none);
+      words[k % ways] = k < ways ? word : combine(words[k % ways], word);
+    }
+#pragma unroll
+    for (int k = 1; k < ways; ++k) words[0] = combine(words[0], words[k]);
+    return either(words[0]);
+  }
+};
+
 /// A fold of whole tiles, for less than a step per value; where places matter, of neighbours or where items share an
 /// address: the others' take registers.
-template <class S, class Tiling>
-inline constexpr bool folds_tile = reduction_of<S>::folds_arrays && (Tiling::vector == loop_var::r) &&
-                                   (Tiling::item == loop_var::r) &&
-                                   (Tiling::width > 1 || Tiling::guards || !reduction_of<S>::folds_places);
+template <class S, class Body, class Tiling>
+inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::item == loop_var::r) &&
+                                   ((fold_pairs<S, Body>::is && Tiling::size % 2 == 0) ||
+                                    (reduction_of<S>::folds_arrays &&
+                                     (Tiling::width > 1 || Tiling::guards || !reduction_of<S>::folds_places)));
 
 /// One tile's element values into the states: lane l into state l % Ways, or, where arrays fold for less, all into one.
 template <bool Wanted, int I, class S, int Ways, class Accumulators, class Frame>
@@ -130,7 +179,7 @@ __device__ __forceinline__ void step_item(Accumulators& acc, Frame& f, const til
   if constexpr (Wanted) {
     using tiling = typename Frame::tiling;
     using fold = reduction_of<S>;
-    if constexpr (!folds_tile<S, tiling>) {
+    if constexpr (!folds_tile<S, typename Frame::body_type, tiling>) {
       const auto step = [&](int j) {
         const int lane = u * tiling::width + j;
         const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
@@ -152,7 +201,8 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
   if constexpr (Wanted) {
     using tiling = typename Frame::tiling;
     using fold = reduction_of<S>;
-    if constexpr (folds_tile<S, tiling>) {
+    using pairs = fold_pairs<S, typename Frame::body_type>;
+    if constexpr (folds_tile<S, typename Frame::body_type, tiling>) {
       typename fold::value v[tiling::size];
       bool in[tiling::size];
 #pragma unroll
@@ -161,7 +211,10 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
         in[lane] = t.lane_ok(lane / tiling::width, lane % tiling::width);
       }
       auto& state = lanes_of<I>(acc)[0];
-      state = fold::combine(state, fold::of(v, in, [&](int lane) { return static_cast<std::int64_t>(t.r_of(lane)); }));
+      if constexpr (pairs::is) state = fold::combine(state, pairs::of(v, in));
+      else
+        state =
+            fold::combine(state, fold::of(v, in, [&](int lane) { return static_cast<std::int64_t>(t.r_of(lane)); }));
     }
   }
 }

@@ -32,16 +32,19 @@ struct row_stream {
   const row_shift& shift;
   ring_type ring;
   typename ring_type::position start{};  // of the next loop over the row
-  int part, warp, row;
+  int part, row;
+  int first, step;  // the first element of the warp's first piece of a row, and from there to the next piece
   int next_row, next_piece = 0, next_pass = 0;
   int turn = 0;  // which half of the storage is next
 
   __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, const row_shift& h, unsigned char* memory)
       : args(a), share(s), shift(h), ring(memory, s.slots, s.tiles) {
-    const int block = static_cast<int>(blockIdx.x);
+    const int block = static_cast<int>(blockIdx.x), lanes = share.tiles * Tiling::lanes;
     part = block % share.parts;
-    warp = static_cast<int>(threadIdx.x) / 32;
     row = next_row = block / share.parts;
+    step = Threads / 32 * lanes;
+    first = part * share.pieces * step + static_cast<int>(threadIdx.x) / 32 * lanes;
+#pragma unroll 1
     for (int s = 0; s < share.slots; ++s) send_next(s);
   }
 
@@ -50,18 +53,18 @@ struct row_stream {
     const unsigned far = static_cast<unsigned>(shift.first) + static_cast<unsigned>(of_row) * shift.step;
     return static_cast<int>(far & (Tiling::width - 1));
   }
-  /// The first element of a piece. What does not stay is walked there and back, so that the L2 has the end of it.
-  __device__ __forceinline__ int first(int piece, int pass, int shifted_by) const {
-    if (pass % 2 != 0) piece = share.pieces - 1 - piece;
-    return ((part * share.pieces + piece) * (Threads / 32) + warp) * (share.tiles * Tiling::lanes) - shifted_by;
-  }
+  /// What does not stay is walked there and back, so that the L2 has the end of it.
+  static __device__ __forceinline__ bool backwards(bool stays, int pass) { return !stays && pass % 2 != 0; }
+
   __device__ __forceinline__ void send_next(int slot) {
-    if (next_row >= args.numel) return;
+    if (next_row >= static_cast<int>(args.numel)) return;
+    const bool stays = share.stays();
     const int shifted_by = before(next_row);
-    ring.send(Body{}, numbers{}, slot, args, next_row, first(next_piece, next_pass, shifted_by), shifted_by);
+    const int piece = backwards(stays, next_pass) ? share.pieces - 1 - next_piece : next_piece;
+    ring.send(Body{}, numbers{}, slot, args, next_row, first + piece * step - shifted_by, shifted_by);
     if (++next_piece < share.pieces) return;
     next_piece = 0;
-    if (!share.stays() && ++next_pass < loops) return;
+    if (!stays && ++next_pass < loops) return;
     next_pass = 0;
     next_row += share.teams;
   }
@@ -74,29 +77,32 @@ struct row_stream {
   /// Calls visit(tile) for every piece of the row in loop P, where the tile is placed.
   template <int P, class Visit>
   __device__ __forceinline__ void loop(tile<Tiling>& t, const Visit& visit) {
-    constexpr int width = Tiling::width;
+    constexpr int width = Tiling::width, lanes = Tiling::lanes;
     const bool stays = share.stays();
-    const int shifted_by = before(row), end = static_cast<int>(args.rnumel);
-    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int end = static_cast<int>(args.rnumel), lane = static_cast<int>(threadIdx.x) % 32 * width;
+    const int by = backwards(stays, P) ? -step : step;
+    int begin = first - before(row) + (by < 0 ? (share.pieces - 1) * step : 0);
     auto at = start;
-    for (int i = 0; i < share.pieces; ++i) {
-      const int begin = first(i, stays ? 0 : P, shifted_by);
+#pragma unroll 1
+    for (int i = 0; i < share.pieces; ++i, begin += by) {
       if (P == 0 || !stays) ring.wait(at);
       t.staging.place = ring.place(at.slot);
       t.staging.tiles = share.tiles;
+      int tiles = share.tiles;
+      if constexpr (!Tiling::whole) tiles = min(tiles, (end - begin + lanes - 1) / lanes);
 #pragma unroll 1
-      for (int k = 0; k < share.tiles && begin + k * Tiling::lanes < end; ++k) {
+      for (int k = 0; k < tiles; ++k) {
         t.staging.tile = k;
-        const int place = begin + k * Tiling::lanes;
+        const int place = begin + k * lanes;
         const auto put = [&](bool inside) {
 #pragma unroll
           for (int u = 0; u < Tiling::items; ++u) {
-            t.at[u] = place + lane * width + u * (32 * width);
+            t.at[u] = place + lane + u * (32 * width);
             t.ok[u] = inside || ((!Tiling::shifted || t.at[u] >= 0) && t.at[u] + width <= end);
           }
         };
         // Most tiles lie within the row: their items are not asked one by one.
-        if (Tiling::whole || (Tiling::shifted && place >= 0 && place + Tiling::lanes <= end)) {
+        if (Tiling::whole || (Tiling::shifted && place >= 0 && place + lanes <= end)) {
           put(true);
           visit();
         } else {

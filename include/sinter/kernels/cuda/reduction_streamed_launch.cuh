@@ -37,10 +37,12 @@ template <stream_shape Shape, long Rnumel, bool Shared, class... S, class Args>
 bool launch_streamed(body<S...>, const Args& args, bool fits, void* workspace, cudaStream_t stream, const char* name) {
   using B = body<S...>;
   using shared = sinter::detail::shared_row_facts<B>;
-  constexpr int width = Shape.width, vector_bytes = 32 * width * stream_facts<B>::bytes;
-  constexpr int items = vector_bytes <= 512 ? 2 : 1;  // vectors of a thread and tile; of a warp about 1 KB
+  constexpr int width = Shape.width;
   constexpr bool light = phase_facts<B>::is_light && phase_facts<B>::kept_bytes <= 4;
-  constexpr int threads = light ? 1024 : 512, warps = threads / 32;  // with 64 or 128 registers
+  // Vectors of a thread and tile; of a warp 1 to 2 KB. The code at the ends of shifted ones takes registers and time:
+  // more threads hide it.
+  constexpr int items = 32 * width * stream_facts<B>::bytes > 512 ? 1 : light && !Shape.shifted ? 4 : 2;
+  constexpr int threads = light && Shape.shifted ? 1024 : 512, warps = threads / 32;  // with 64 or 128 registers
   constexpr bool whole = Rnumel > 0 && !Shape.shifted && Rnumel % (32 * items * width) == 0;
   using tiling = streamed_tiling<B, width, items, Shape.shifted, whole>;
   constexpr int place = warps * (tiling::bytes + row_ring<B, tiling>::barrier_bytes);

@@ -92,24 +92,23 @@ class row_ring {
   };
 
   /// `memory`: for each of the warps `slots` places of `tiles` tiles, and barriers; aligned to 128 bytes.
-  __device__ __forceinline__ row_ring(unsigned char* memory, int slots, int tiles) : tiles_(tiles) {
+  __device__ __forceinline__ row_ring(unsigned char* memory, int slots, int tiles)
+      : lanes_(tiles * Tiling::lanes), bytes_(tiles * Tiling::bytes) {
     const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
-    const int bytes = slots * tiles * Tiling::bytes;
-    places_ = memory + warp * bytes;
-    barriers_ = reinterpret_cast<std::uint64_t*>(memory + warps * bytes) + warp * slots;
+    places_ = memory + warp * slots * bytes_;
+    barriers_ = shared_address(memory + warps * slots * bytes_) + static_cast<unsigned>(warp * slots * barrier_bytes);
 #if __CUDA_ARCH__ >= 900
     if (first_lane()) {
+#pragma unroll 1
       for (int s = 0; s < slots; ++s)
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barriers_ + s)) : "memory");
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier(s)) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncwarp();
 #endif
   }
 
-  __device__ __forceinline__ const unsigned char* place(int slot) const {
-    return places_ + slot * tiles_ * Tiling::bytes;
-  }
+  __device__ __forceinline__ const unsigned char* place(int slot) const { return places_ + slot * bytes_; }
 
   __device__ __forceinline__ void wait([[maybe_unused]] const position& at) const {
 #if __CUDA_ARCH__ >= 900
@@ -120,7 +119,7 @@ class row_ring {
           "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
           "selp.u32 %0, 1, 0, p;\n\t}"
           : "=r"(done)
-          : "r"(shared_address(barriers_ + at.slot)), "r"(at.odd)
+          : "r"(barrier(at.slot)), "r"(at.odd)
           : "memory");
 #endif
   }
@@ -133,30 +132,39 @@ class row_ring {
     __syncwarp();  // all lanes have read what was here
 #if __CUDA_ARCH__ >= 900
     if (!first_lane()) return;
-#endif
-    (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before), ...);
-#if __CUDA_ARCH__ >= 900
+    // What has arrived already counts as well: the barrier is not complete before this thread has arrived.
+    const int bytes = (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before) + ...);
     asm volatile(
-        "{\n\t.reg .b64 t;\n\tmbarrier.arrive.shared::cta.b64 t, [%0];\n\t}" ::"r"(shared_address(barriers_ + slot))
+        "{\n\t.reg .b64 t;\n\tmbarrier.arrive.expect_tx.shared::cta.b64 t, [%0], %1;\n\t}" ::"r"(barrier(slot)),
+        "r"(bytes)
         : "memory");
 #else
+    (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before), ...);
     __syncwarp();
 #endif
   }
 
  private:
   static __device__ __forceinline__ bool first_lane() { return threadIdx.x % 32 == 0; }
+  __device__ __forceinline__ unsigned barrier(int slot) const {
+    return barriers_ + static_cast<unsigned>(slot * barrier_bytes);
+  }
 
+  /// The bytes that will arrive.
   template <int I, class S, class Args>
-  __device__ __forceinline__ void send_load(S, int, const Args&, int, int, int) const {}
+  __device__ __forceinline__ int send_load(S, int, const Args&, int, int, int) const {
+    return 0;
+  }
   template <int I, int Slot, class T, class At, class Args>
-  __device__ __forceinline__ void send_load(load<Slot, T, At, -1>, int slot, const Args& args, int row, int first,
-                                            int before) const {
-    if constexpr (stream_facts<Body>::streams(I)) {
-      constexpr int width = Tiling::width;
-      int from = first, to = first + tiles_ * Tiling::lanes;
+  __device__ __forceinline__ int send_load(load<Slot, T, At, -1>, int slot, const Args& args, int row, int first,
+                                           int before) const {
+    if constexpr (!stream_facts<Body>::streams(I)) {
+      return 0;
+    } else {
+      int from = first, to = first + lanes_;
       const int length = static_cast<int>(args.rnumel);
       if constexpr (Tiling::shifted) {  // the same that reads_item says of each item
+        constexpr int width = Tiling::width;
         constexpr long pitch = row_place<At>::facts.pitch;
         const std::int64_t step = sinter::detail::resolve(pitch, args.sizes), here = row * step;
         int begin = -before, end = ((length + before + width - 1) & -width) - before;
@@ -164,33 +172,31 @@ class row_ring {
         if (here + end > (args.numel - 1) * step + length) end -= width;
         from = from < begin ? begin : from;
         to = to < end ? to : end;
-      } else {
+      } else if constexpr (!Tiling::whole) {
         to = to < length ? to : length;
       }
-      if (from >= to) return;
-      const T* source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, from, args.sizes);
-      unsigned char* target = places_ + slot * tiles_ * Tiling::bytes +
-                              stream_facts<Body>::bytes_before(I) * Tiling::lanes * tiles_ +
-                              (from - first) * static_cast<int>(sizeof(T));
       const int bytes = (to - from) * static_cast<int>(sizeof(T));
+      if (bytes <= 0) return 0;
+      const T* source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, from, args.sizes);
+      unsigned char* target = places_ + slot * bytes_ + stream_facts<Body>::bytes_before(I) * lanes_ +
+                              (from - first) * static_cast<int>(sizeof(T));
 #if __CUDA_ARCH__ >= 900
-      const unsigned barrier = shared_address(barriers_ + slot);
-      asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
       asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                        shared_address(target)),
-                   "l"(__cvta_generic_to_global(source)), "r"(bytes), "r"(barrier)
+                   "l"(__cvta_generic_to_global(source)), "r"(bytes), "r"(barrier(slot))
                    : "memory");
 #else
       for (int b = static_cast<int>(threadIdx.x) % 32 * 16; b < bytes; b += 32 * 16)
         *reinterpret_cast<uint4*>(target + b) =
             *reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(source) + b);
 #endif
+      return bytes;
     }
   }
 
-  int tiles_;
+  int lanes_, bytes_;  // of a place
   unsigned char* places_;
-  std::uint64_t* barriers_;
+  unsigned barriers_;
 };
 
 }  // namespace detail
