@@ -103,7 +103,9 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
   } else if constexpr (is_foreign<kernel>()) {
     run_foreign<Program, Index>(c, stream, name);
   } else {
-    cuda::matmul<typename parts::main, decltype(parts::right()), typename parts::epilogue>(
+    constexpr matmul_extents known = {fixed_or_unknown(kernel::value.batch), fixed_or_unknown(kernel::value.rows),
+                                      fixed_or_unknown(kernel::value.columns), fixed_or_unknown(kernel::value.inner)};
+    cuda::matmul<typename parts::main, decltype(parts::right()), typename parts::epilogue, known>(
         c.template kernel_arguments<Index>(), c.template matmul_shape<Index>(), stream, name);
   }
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "sinter/base/op.hpp"
 #include "sinter/kernels/cuda/access.hpp"
@@ -22,6 +23,13 @@ template <class T>
 inline constexpr int value_words = sizeof(T) > 4 ? 2 : 1;
 template <>
 inline constexpr int value_words<void> = 0;
+
+/// Arithmetic whose registers come in pairs: the assembler, left to choose how many blocks run at once, may spill them.
+template <class Body>
+inline constexpr bool has_doubles = false;
+template <class... S>
+inline constexpr bool has_doubles<body<S...>> =
+    (std::is_same_v<typename sinter::detail::statement_facts<S>::value_type, double> || ...);
 
 /// Operations that take few registers and call no function.
 template <class Op>

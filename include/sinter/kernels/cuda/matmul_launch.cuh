@@ -60,16 +60,20 @@ void launch_tiles(matmul_problem<A, Bs, Epilogue>& problem, const Args& args, cu
 }
 
 // The bodies arrive deduced, so that the kernel's name spells them and not how they were computed.
-template <class... A, class... B, class... Epilogue, class Args>
+template <matmul_extents Known, class... A, class... B, class... Epilogue, class Args>
 void launch_matmul(body<A...>, bodies<B...> bs, body<Epilogue...>, const Args& args, const matmul_extents& e,
                    cudaStream_t stream, const char* name) {
   using dtype = typename prologue_facts<body<A...>>::dtype;
   using choice = tiles<dtype, sizeof...(B)>;
-  constexpr int width = matmul_block<typename choice::large, body<A...>, bodies<B...>, body<Epilogue...>>::end::width;
+  using large = typename choice::large;
+  constexpr int width = matmul_block<large, body<A...>, bodies<B...>, body<Epilogue...>>::end::width;
   auto problem =
       classify_problem<width>(body<A...>{}, bs, body<Epilogue...>{}, args, e, std::index_sequence_for<B...>{});
-  if (occupies<typename choice::large>(e)) launch_tiles<typename choice::large>(problem, args, stream, name);
-  else launch_tiles<typename choice::small>(problem, args, stream, name);
+  constexpr bool may_occupy = occupies<large>(filled(Known, std::int64_t(1) << 20)),
+                 always_occupies = occupies<large>(filled(Known, 1));
+  if constexpr (may_occupy)
+    if (always_occupies || occupies<large>(e)) return launch_tiles<large>(problem, args, stream, name);
+  if constexpr (!always_occupies) launch_tiles<typename choice::small>(problem, args, stream, name);
 }
 
 template <class... B0>
@@ -84,11 +88,12 @@ auto spell(bodies<body<B0...>, body<B1...>>) {
 }  // namespace mm
 
 /// Epilogue(prologue(A) x prologue(B) ...) for every element of the result; `name` is the kernel's, for errors.
-/// Without elements nothing is launched; without k the accumulators are zero.
-template <class ABody, class BBodies, class Epilogue, class Args>
+/// Without elements nothing is launched; without k the accumulators are zero. Extents that are Known (the others are
+/// negative) save the user the compilation of a tile that cannot be chosen.
+template <class ABody, class BBodies, class Epilogue, matmul_extents Known = matmul_extents{-1, -1, -1, -1}, class Args>
 void matmul(const Args& args, const matmul_extents& extents, cudaStream_t stream, const char* name) {
   if (extents.batch <= 0 || extents.m <= 0 || extents.n <= 0) return;
-  mm::launch_matmul(ABody{}, mm::spell(BBodies{}), Epilogue{}, args, extents, stream, name);
+  mm::launch_matmul<Known>(ABody{}, mm::spell(BBodies{}), Epilogue{}, args, extents, stream, name);
 }
 
 }  // namespace sinter::cuda

@@ -48,6 +48,12 @@ constexpr bool occupies(const matmul_extents& e) {
          e.batch * num_tiles(e.m, Tile::m) * num_tiles(e.n, Tile::n) >= occupying_tiles;
 }
 
+/// The extents, those that are not known (negative) being `instead`. The larger they are, the sooner they occupy.
+constexpr matmul_extents filled(const matmul_extents& e, std::int64_t instead) {
+  const auto fill = [&](std::int64_t extent) { return extent < 0 ? instead : extent; };
+  return {fill(e.batch), fill(e.m), fill(e.n), fill(e.k)};
+}
+
 /// A tile, counted in tiles: three registers that live through the main loop.
 template <class Tile>
 struct tile_place {

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "sinter/kernels/cuda/choose.hpp"
 #include "sinter/kernels/cuda/evaluate.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/pointwise.cuh"
@@ -111,7 +112,7 @@ __device__ __forceinline__ void take_elements(const Args& args, unsigned others,
 
 /// Body over numel elements. Requires: numel fits int; the plan is loose_facts<Body>::plan(args).
 template <class Body, class Args>
-__global__ void __launch_bounds__(detail::pointwise_threads)
+__global__ void __launch_bounds__(detail::pointwise_threads, detail::has_doubles<Body> ? 1 : 0)
     pointwise_loose(const Args args, const detail::loose_plan_of<Body> plan) {
   detail::begin_kernel();
   using tiling = detail::loose_tiling<Body>;

@@ -151,8 +151,9 @@ template <int Width, long Rnumel, int Items, int Full, class... S, class Args, c
 void launch_runs(body<S...>, const Args& args, const Shape& shape, cudaStream_t stream, const char* name) {
   const int rows = shape.get().rows();
   using phases = phase_facts<body<S...>>;
-  constexpr int weighted = Rnumel < 0 && phases::late_bytes > 0 ? 6 : light_short_blocks;  // with their addresses
-  constexpr int blocks = phases::is_light && phases::kept_bytes <= 4 ? weighted : 1;
+  constexpr bool weighted = Rnumel < 0 && short_facts<body<S...>, Rnumel>::facts.weights;  // with their addresses
+  constexpr int light = weighted ? 6 : light_short_blocks;
+  constexpr int blocks = phases::is_light && phases::kept_bytes <= 4 ? light : 1;
   launch(&reduction_short<body<S...>, Rnumel, Width, Items, blocks, Full, Shape, Args>,
          dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)), dim3(short_block), stream, name, args, shape);
 }

@@ -31,6 +31,25 @@ inline constexpr stream_shape stream_shape_of = [] {
   return stream_facts<Held>::whole_vectors(Width) ? stream_shape{Width, false} : stream_shape{};
 }();
 
+/// The most loads, of weights for example, that a loop with a reduction has in registers beside the streamed ones.
+template <class Held>
+inline constexpr int loads_while_reducing = [] {
+  using facts = body_facts<Held>;
+  int most = 0;
+  for (int p = 0; p < facts::num_phases; ++p) {
+    int loads = 0;
+    bool reduces = false;
+    for (int s = 0; s < Held::size; ++s) {
+      const auto& info = facts::facts.info[s];
+      reduces = reduces || (info.kind == statement_kind::reduce && facts::phase(s) == p);
+      loads +=
+          info.kind == statement_kind::source && info.reads_r && facts::needed(p, s) && !stream_facts<Held>::streams(s);
+    }
+    if (reduces && loads > most) most = loads;
+  }
+  return most;
+}();
+
 /// `fits`: vectors of the body's own width do. Shared: blocks may share rows; otherwise a row stays in one, or nothing
 /// is launched. False: nothing was, because these rows cannot be streamed.
 template <stream_shape Shape, long Rnumel, bool Shared, class... S, class Args>
@@ -38,7 +57,7 @@ bool launch_streamed(body<S...>, const Args& args, bool fits, void* workspace, c
   using B = body<S...>;
   using shared = sinter::detail::shared_row_facts<B>;
   constexpr int width = Shape.width;
-  constexpr bool light = phase_facts<B>::is_light && phase_facts<B>::kept_bytes <= 4;
+  constexpr bool light = phase_facts<B>::is_light && phase_facts<B>::kept_bytes <= 4 && loads_while_reducing<B> <= 1;
   // Vectors of a thread and tile; of a warp 1 to 2 KB. The code at the ends of shifted ones takes registers and time:
   // more threads hide it.
   constexpr int items = 32 * width * stream_facts<B>::bytes > 512 ? 1 : light && !Shape.shifted ? 4 : 2;

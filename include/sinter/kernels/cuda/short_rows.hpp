@@ -34,8 +34,8 @@ struct short_facts<body<S...>, Rnumel> {
     int bytes[size + 1]{};                                // of an element of such an access; 0: it is none
     int number[size + 1]{};                               // of the access among them
     int count = 0, largest = 0, smallest = 0, total = 0;  // accesses, and bytes of their elements
-    bool stores = false;
-    bool possible = false;  // all that moves with the row and along it is such an access
+    bool stores = false, weights = false;                 // weights: what moves along the row only
+    bool possible = false;                                // all that moves with the row and along it is such an access
   };
   static constexpr table facts = [] {
     table t{{bytes_of<shifted_access<S>>()..., 0}};
@@ -46,6 +46,7 @@ struct short_facts<body<S...>, Rnumel> {
       t.number[s] = t.count;
       if (t.bytes[s] == 0) {
         others = others || (all[s].bytes > 0 && info.reads_x && info.reads_r);
+        t.weights = t.weights || (all[s].bytes > 0 && !info.reads_x && info.reads_r);
         continue;
       }
       ++t.count;
