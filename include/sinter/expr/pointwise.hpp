@@ -16,13 +16,14 @@ constexpr dtype operand_type() {
 }
 
 /// The sentences of each op, in functions that are only instantiated to fail; their arguments are the numbers involved.
+/// nvcc prints the whole line with the sentence, and all rows of a table are one: the pragma begins a new one for each.
 template <op What>
 struct refuse;
 #define SINTER_OPERANDS_1 "(x): "
 #define SINTER_OPERANDS_2 "(a, b): "
 #define SINTER_OPERANDS_3 "(a, b, c): "
 #define SINTER_DEFINE_REFUSAL(NAME, ARITY, RULE, ...)                                                       \
-  template <>                                                                                               \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic pop") template <>                                  \
   struct refuse<op::NAME> {                                                                                 \
     template <int Axis, number A, number B>                                                                 \
     static constexpr void extents() {                                                                       \
