@@ -11,6 +11,7 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/instructions.hpp"
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/schedule/backend.hpp"
 
 namespace sinter::cpu::detail {
 
@@ -87,8 +88,8 @@ struct streaming<store<Slot, T, A, At, Mask>> {
   }
 };
 
-/// The longest row of which values are kept: beside the row itself, in half an L2 cache of 1 MiB.
-inline constexpr std::int64_t longest_kept_row = 1 << 16;
+/// The longest row of which values are kept.
+inline constexpr std::int64_t longest_kept_row = sinter::detail::backend_of(target::cpu).row_on_chip;
 
 /// Memory of the calling thread for `count` values at least; Number tells several of one kernel apart.
 template <class T, int Number>
