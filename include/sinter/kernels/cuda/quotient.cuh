@@ -5,8 +5,8 @@
 
 namespace sinter::cuda::detail {
 
-/// Many quotients by one float: its reciprocal once, then three operations correct the product to what a division
-/// gives. Only where numerator or quotient are next to the subnormals may the last bit differ, and -0 comes out as 0.
+/// Many quotients by one float: its reciprocal once, then three operations make of the product what a division gives.
+/// Only where numerator or quotient are next to the subnormals may the last bit differ, and -0 by a positive d is 0.
 class reciprocal_divisor {
  public:
   __device__ __forceinline__ explicit reciprocal_divisor(float d)

@@ -8,7 +8,7 @@ namespace sinter::cpu::detail {
 
 /// a / d by the reciprocal of d, which a loop whose lanes have one d computes once: three operations correct the
 /// product to what a division gives. Only where numerator or quotient are next to the subnormals may the last bit
-/// differ, and -0 comes out as 0.
+/// differ, and -0 by a positive d is 0.
 [[gnu::always_inline]] inline float corrected_quotient(float a, float d) {
   const float scale = math::abs(d) < 0x1p-100f ? 0x1p32f : 1.0f;  // a reciprocal of what is nearly zero would overflow
   const float by = d * scale, r = 1.0f / by, x = a * scale, q = x * r;
