@@ -67,10 +67,11 @@ void test_statistics(const char* name, std::int64_t columns, std::int64_t rows, 
 }  // namespace
 
 TEST_CASE("columns: statistics") {
-  for (const std::int64_t columns : {1, 2, 3, 8, 31, 32, 33, 100, 256, 1000, 4096})
+  for (const std::int64_t columns : {1, 2, 3, 8, 31, 32, 33, 100, 249, 256, 1000, 1001, 4096})
     for (const std::int64_t rows : {0, 1, 7, 32, 33, 255, 256, 1000, 5000}) {
       if (columns * rows > 4000000) continue;
       test_statistics<float, d0, -1>("columns f32, dynamic", columns, rows);
+      if (columns % 2 != 0) test_statistics<bf16, d0, -1>("columns bf16, dynamic", columns, rows, rows % 8);
       if (rows == 0 || rows == 33 || rows == 1000) {
         test_statistics<bf16, d0, -1>("columns bf16, dynamic", columns, rows);
         test_statistics<float, d0, -1>("columns f32, dynamic", columns, rows, 1);
@@ -85,20 +86,60 @@ TEST_CASE("columns: statistics") {
   test_statistics<float, d0, -1>("columns f32, dynamic", 8192, 300);
 }
 
-TEST_CASE("columns: splits give the same bits every time") {
-  const std::int64_t columns = 96, rows = 20000;
-  using B = body<load<0, float, at_column<d0>>, reduce<ops::sum, float, float, 0>, store<1, float, 1, at_x>>;
-  static_assert(num_splits(orientation::column, columns, rows) > 1);
-  const auto a = numbers<float>(rows * columns, 1);
-  device_array<float> da(a), out(columns);
-  auto args = make_args<2, 0, 1>(columns, rows);
-  args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.sizes[0] = columns;
-  launch<B>("column sum", args);
-  const auto first = out.host();
-  for (int repeat = 0; repeat < 10; ++repeat) {
-    launch<B>("column sum again", args);
+TEST_CASE("columns: rows that begin anywhere, with operands of one column and of one row") {
+  // sum((a - mean[x]) * b * weight[r]) in T.
+  const auto test = [](auto zero, std::int64_t columns, std::int64_t rows, std::size_t shift) {
+    using T = decltype(zero);
+    using B = body<load<3, float, at_x>, load<0, T, at_column<d0>>, compute<ops::sub, float, float, 1, 0>,
+                   load<1, T, at_column<d0>>, compute<ops::mul, float, float, 2, 3>, load<4, float, at_r>,
+                   compute<ops::mul, float, float, 4, 5>, reduce<ops::sum, float, float, 6>, store<2, float, 7, at_x>>;
+    static_assert(cuda::detail::column_shift_facts<B>::width == 16 / sizeof(T));
+    const auto a = numbers<T>(rows * columns, 1), b = numbers<T>(rows * columns, 2);
+    const auto mean = numbers<float>(columns, 3), weight = numbers<float>(rows, 4);
+    device_array<T> da(a, shift), db(b, shift);
+    device_array<float> dm(mean, shift), dw(weight), out(columns, shift);
+    auto args = make_args<5, 0, 1>(columns, rows);
+    args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = out.data();
+    args.pointers[3] = dm.data(), args.pointers[4] = dw.data(), args.sizes[0] = columns;
+    const std::string what = label("shifted columns", rows, columns, shift ? "misaligned" : "");
+    launch<B>(what, args);
     check_close(
-        "column sum is deterministic", out.host(), [&](std::size_t x) { return first[x]; }, 0, 0);
+        what, out.host(),
+        [&](std::size_t x) {
+          double s = 0;
+          for (std::int64_t r = 0; r < rows; ++r)
+            s += (number(a[r * columns + x]) - mean[x]) * number(b[r * columns + x]) * weight[r];
+          return s;
+        },
+        1e-4, 1e-5 * static_cast<double>(rows) + 1e-5);
+    out.check_guards(what);
+  };
+  for (const std::int64_t columns : {2, 3, 7, 9, 64, 247, 248, 257, 1001, 3000})
+    for (const std::int64_t rows : {1, 2, 6, 15, 16, 130, 1500})
+      for (const std::size_t shift : {0, 1, 3}) {
+        test(bf16{}, columns, rows, shift);
+        test(float{}, columns, rows, shift);
+      }
+  test(bf16{}, 200001, 3, 5);
+  test(bf16{}, 7, 400000, 1);
+}
+
+TEST_CASE("columns: splits give the same bits every time") {
+  for (const std::int64_t columns : {96, 97}) {
+    const std::int64_t rows = 20000;
+    using B = body<load<0, float, at_column<d0>>, reduce<ops::sum, float, float, 0>, store<1, float, 1, at_x>>;
+    CHECK(num_splits(orientation::column, columns, rows) > 1);
+    const auto a = numbers<float>(rows * columns, 1);
+    device_array<float> da(a), out(columns);
+    auto args = make_args<2, 0, 1>(columns, rows);
+    args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.sizes[0] = columns;
+    launch<B>("column sum", args);
+    const auto first = out.host();
+    for (int repeat = 0; repeat < 10; ++repeat) {
+      launch<B>("column sum again", args);
+      check_close(
+          "column sum is deterministic", out.host(), [&](std::size_t x) { return first[x]; }, 0, 0);
+    }
   }
 }
 

@@ -164,7 +164,7 @@ TEST_CASE("splits are a function of the extents") {
   static_assert(num_splits(orientation::row, 1, 1000) == 1);
   static_assert(num_splits(orientation::row, 1, std::int64_t(1) << 40) == 1024);
   static_assert(num_splits(orientation::row, 100000, 1000000) == 1);
-  static_assert(num_splits(orientation::column, 8192, 16384) == 16);
+  static_assert(num_splits(orientation::column, 8192, 16384) == 20);
   static_assert(num_splits(orientation::column, 0, 16384) == 1);
   static_assert(reduction_workspace_bytes<full_statistics, orientation::row>(1, 1000) == 0);
   static_assert(reduction_workspace_bytes<softmax<float, d0>, orientation::row>(1000, 40000) == 0);

@@ -19,8 +19,10 @@ inline constexpr std::int64_t split_target_blocks = 1024;
 /// Row orientation: a part shorter than this is not worth a block; fewer parts than `least` are not worth the traffic.
 inline constexpr std::int64_t split_row_part = 8192;
 inline constexpr std::int64_t split_least = 4;
-/// Column orientation: columns that one block covers, and the shortest part.
-inline constexpr std::int64_t split_columns = 128;
+/// Column orientation: blocks that run at once (five on each of 132 multiprocessors), the most columns of 16-byte
+/// vectors of elements that one covers, and the shortest part.
+inline constexpr std::int64_t split_column_blocks = 640;
+inline constexpr std::int64_t split_columns = 256;
 inline constexpr std::int64_t split_column_part = 64;
 
 SINTER_HOST_DEVICE constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
@@ -92,15 +94,16 @@ constexpr std::int64_t most_parts(std::int64_t numel, std::int64_t rnumel, int r
 
 }  // namespace detail
 
-/// Into how many parts the reduced space is cut when the body allows it; 1 is no split.
+/// Into how many parts the reduced space is cut when the body allows it; 1 is no split. Of columns: at most.
 constexpr std::int64_t num_splits(orientation o, std::int64_t numel, std::int64_t rnumel) {
   using namespace detail;
   if (numel <= 0) return 1;
   const std::int64_t tiles = o == orientation::row ? numel : (numel + split_columns - 1) / split_columns;
   const std::int64_t part = o == orientation::row ? split_row_part : split_column_part;
-  const std::int64_t wanted = split_target_blocks / tiles, possible = rnumel / part;
+  const std::int64_t blocks = o == orientation::row ? split_target_blocks : split_column_blocks;
+  const std::int64_t wanted = blocks / tiles, possible = rnumel / part;
   const std::int64_t splits = wanted < possible ? wanted : possible;
-  return splits < split_least ? 1 : splits;
+  return splits < (o == orientation::row ? split_least : 2) ? 1 : splits;
 }
 
 namespace detail {

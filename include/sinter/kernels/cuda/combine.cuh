@@ -86,6 +86,13 @@ template <class Body, int P>
 struct rows_of_phase {
   static constexpr bool select(int s) { return phase_facts<Body>::is_row(s) && body_facts<Body>::phase(s) == P; }
 };
+/// Row-scope statements of the first phase of columns without their stores: what a walk over rows may need of a column.
+template <class Column>
+struct column_values {
+  static constexpr bool select(int s) {
+    return rows_of_phase<Column, 0>::select(s) && body_facts<Column>::facts.info[s].kind != statement_kind::store;
+  }
+};
 /// Element statements that the loop of phase P needs.
 template <class Body, int P>
 struct elements_of_phase {

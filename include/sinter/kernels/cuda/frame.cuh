@@ -12,6 +12,10 @@
 
 namespace sinter::cuda::detail {
 
+/// Where a column tiling's lanes may lie beside the columns: what moves with the rows is read in whole vectors that are
+/// aligned in memory, or one by one; see column_shift.hpp.
+enum class drift : unsigned char { none, whole, single };
+
 /// How a thread's values lie in the index space: Width neighbours along Vector, Items such groups along Item.
 /// x, x: pointwise, or the columns of one row at a time. r, r: a reduction along memory, row values are single. x, r: a
 /// reduction across memory, row values have Width lanes.
@@ -25,7 +29,8 @@ struct tiling {
   static constexpr bool stages = false;
   static constexpr bool guards = false;   // loads look whether an item is `ok`
   static constexpr bool shifted = false;  // rows may begin and end inside of a vector; see shifted.hpp
-  static constexpr bool loose = false;    // items may begin anywhere in memory; see loose.hpp
+  static constexpr drift drifts = drift::none;
+  static constexpr bool loose = false;  // items may begin anywhere in memory; see loose.hpp
   template <int I>
   static constexpr bool shifts = false;  // this load is shifted into place
   template <int I>

@@ -185,6 +185,16 @@ struct lanes_at {
     wide<T, 1>::template read_stored<ReadOnly>(value, base + offset(lane, t, u, sizes));
     return value[0];
   }
+  /// Of a lane that may lie beside the numel columns.
+  template <class Tile, class Sizes>
+  static __device__ __forceinline__ compute_t<T> nearest(const T* base, int lane, const Tile& t, int u,
+                                                         std::int64_t numel, const Sizes& sizes) {
+    using index = typename Tile::index;
+    Tile there = t;
+    const index x = t.fixed + lane, last = static_cast<index>(numel - 1);
+    there.fixed = x < 0 ? 0 : x < last ? x : last;
+    return widen<T>(element(base, 0, there, u, sizes));
+  }
   template <class Tile, class Sizes>
   static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* base, const Tile& t, int u,
                                               const Sizes& sizes) {

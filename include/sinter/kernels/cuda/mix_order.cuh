@@ -48,14 +48,6 @@ constexpr bool is_light_walk(int columns) {
   return phase_facts<Row>::is_light && phase_facts<Column>::is_light && columns * walk_words<Row, Column> <= 24;
 }
 
-/// Row-scope statements of Column's first phase without their stores: what a walk over rows may need of a column.
-template <class Column>
-struct column_values {
-  static constexpr bool select(int s) {
-    return rows_of_phase<Column, 0>::select(s) && body_facts<Column>::facts.info[s].kind != statement_kind::store;
-  }
-};
-
 /// Threads of the looped kernel, and of the persistent one where rows are short enough for several in a block.
 inline constexpr int walk_block = 256;
 static_assert(walk_block / 64 < 16);

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/column_parts.cuh"
+#include "sinter/kernels/cuda/column_shift.hpp"
 #include "sinter/kernels/cuda/combine.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
@@ -14,8 +16,6 @@
 namespace sinter::cuda {
 
 namespace detail {
-
-inline constexpr int column_block = 256;
 
 /// Columns that one thread takes: as wide as accesses allow, as long as a block's states fit its shared memory.
 template <class Body>
@@ -46,6 +46,7 @@ __device__ __forceinline__ void combine_column(typename Fold::state (&states)[Wi
                                                unsigned char* storage) {
   const column_states<typename Fold::state> shared{reinterpret_cast<typename Fold::state*>(storage)};
   const int thread = static_cast<int>(threadIdx.x), deep = column_block / along, y = thread / along;
+  if (deep == 1) return;
 #pragma unroll
   for (int j = 0; j < Width; ++j) shared.of(j, thread) = states[j];
   for (int half = deep / 2; half > 0; half /= 2) {
@@ -73,45 +74,15 @@ __device__ __forceinline__ void finish_column_of(Accumulators& acc, Frame& f) {
     for (int j = 0; j < Width; ++j) lanes_of<I>(f)[j] = reduction_of<S>::finish(lanes_of<I>(acc)[j]);
   }
 }
-template <bool Wanted, int I, class S, int Width, class Body, class Accumulators>
-__device__ __forceinline__ void publish_column(Accumulators& acc, const split_part& part, std::int64_t numel,
-                                               std::int64_t x, int split) {
-  if constexpr (Wanted) {
-    auto* states = reinterpret_cast<typename reduction_of<S>::state*>(
-        static_cast<unsigned char*>(part.workspace) + sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
-#pragma unroll
-    for (int j = 0; j < Width; ++j) states[split * numel + x + j] = lanes_of<I>(acc)[j];
-  }
-}
-template <bool Wanted, int I, class S, int Width, class Body, class Accumulators>
-__device__ __forceinline__ void collect_column(Accumulators& acc, const split_part& part, std::int64_t numel,
-                                               std::int64_t x, int along) {
-  if constexpr (Wanted) {
-    using fold = reduction_of<S>;
-    const auto* states =
-        reinterpret_cast<const typename fold::state*>(static_cast<const unsigned char*>(part.workspace) +
-                                                      sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
-    auto& mine = lanes_of<I>(acc);
-#pragma unroll
-    for (int j = 0; j < Width; ++j) mine[j] = fold::init();
-    for (int k = static_cast<int>(threadIdx.x) / along; k < part.splits; k += column_block / along) {
-#pragma unroll
-      for (int j = 0; j < Width; ++j)
-        mine[j] = fold::combine(mine[j], read_shared_by_blocks(states + k * numel + x + j));
-    }
-  }
-}
-
 /// Leaves the states of the block's columns (the `columns`-th such set) in the workspace; true in the block that comes
 /// last, which collects all.
 template <int Width, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ bool last_of_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+__device__ __forceinline__ bool last_of_columns(body<S...> body, std::index_sequence<I...> numbers, Accumulators& acc,
                                                 const split_part& part, std::int64_t numel, std::int64_t x, bool writer,
                                                 int along, std::int64_t columns, int split) {
-  using B = body<S...>;
   __shared__ bool last;
   if (writer) {
-    (publish_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, split), ...);
+    publish_columns<Width>(body, numbers, acc, part, numel, x, split);
     __threadfence();
   }
   __syncthreads();
@@ -122,7 +93,8 @@ __device__ __forceinline__ bool last_of_columns(body<S...>, std::index_sequence<
   }
   __syncthreads();
   if (!last) return false;
-  (collect_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, along), ...);
+  collect_columns<Width>(body, numbers, acc, part, numel, x, static_cast<int>(threadIdx.x) / along,
+                         column_block / along);
   return true;
 }
 
@@ -136,8 +108,8 @@ __device__ __forceinline__ void finish_columns(body<S...>, std::index_sequence<I
   (finish_column_of<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Width>(acc, f), ...);
 }
 
-/// Phase P; false when another block goes on.
-template <class Body, class Tiling, int P, class Frame, class Args>
+/// Phase P; false when another block goes on, or, of what the last blocks combine together, those (Apart).
+template <bool Apart, class Body, class Tiling, int P, class Frame, class Args>
 __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Args& args, const split_part& part,
                                              bool writer, int along, unsigned char* storage, std::int64_t columns,
                                              int split) {
@@ -146,7 +118,8 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
   constexpr int width = Tiling::width;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   constexpr bool tail = P == body_facts<Body>::num_phases;
-  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || split == 0));
+  evaluate<rows_of_phase<Body, P>>(f, t, args,
+                                   writer && (tail || !can_split || (Apart ? part.splits == 1 : split == 0)));
   if constexpr (!tail) {
     accumulators<Body, width> acc;
     start<P, width>(Body{}, numbers{}, acc);
@@ -163,7 +136,10 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
     }
     combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
     if constexpr (can_split) {
-      if (part.splits > 1) {
+      if (Apart && part.splits > 1) {
+        if (writer) publish_columns<width>(Body{}, numbers{}, acc, part, args.numel, t.fixed, split);
+        return false;
+      } else if (part.splits > 1) {
         if (!last_of_columns<width>(Body{}, numbers{}, acc, part, args.numel, t.fixed, writer, along, columns, split))
           return false;
         combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
@@ -173,18 +149,19 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
   }
   return true;
 }
-template <class Body, class Tiling, class Frame, class Args, std::size_t... P>
+template <bool Apart, class Body, class Tiling, class Frame, class Args, std::size_t... P>
 __device__ __forceinline__ void column_phases(std::index_sequence<P...>, Frame& f, tile<Tiling>& t, const Args& args,
                                               const split_part& part, bool writer, int along, unsigned char* storage,
                                               std::int64_t columns, int split) {
-  (column_phase<Body, Tiling, static_cast<int>(P)>(f, t, args, part, writer, along, storage, columns, split) && ...);
+  (column_phase<Apart, Body, Tiling, static_cast<int>(P)>(f, t, args, part, writer, along, storage, columns, split) &&
+   ...);
 }
 
 template <class Body, int Width>
 inline constexpr int column_storage = column_block* Width* largest_state<Body>;
 
 /// The `columns`-th set of `along` times Width columns, or part number `split` of them.
-template <class Body, int Width, int Items, class Index, class Args>
+template <bool Apart, class Body, int Width, int Items, class Index, class Args>
 __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_part& part, int along,
                                                   std::int64_t columns, int split, unsigned char* storage) {
   using tiling = tiling<loop_var::x, loop_var::r, Width, Items, Index>;
@@ -194,8 +171,9 @@ __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_
   tile.fixed = static_cast<Index>(x_ok ? x : args.numel - Width);
   tile.fixed_ok = x_ok;
   frame<Body, tiling> frame;
-  column_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, part,
-                              x_ok && static_cast<int>(threadIdx.x) < along, along, storage, columns, split);
+  column_phases<Apart, Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
+                                     part, x_ok && static_cast<int>(threadIdx.x) < along, along, storage, columns,
+                                     split);
 }
 
 }  // namespace detail
@@ -203,11 +181,15 @@ __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_
 /// Each block: `along` (a power of two, 32 at most) times Width columns; blockIdx.y is the part of split columns.
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, sizeof(Index) == 8 ? 1 : 0)
-    reduction_column(const Args args, const split_part part, const int along) {
+    reduction_column(const Args args, const split_part part, const int along, const detail::column_meeting meeting) {
   detail::begin_kernel();
   alignas(16) __shared__ unsigned char storage[detail::column_storage<Body, Width>];
-  detail::reduce_columns_of<Body, Width, Items, Index>(args, part, along, blockIdx.x, static_cast<int>(blockIdx.y),
-                                                       storage);
+  detail::reduce_columns_of<true, Body, Width, Items, Index>(args, part, along, blockIdx.x,
+                                                             static_cast<int>(blockIdx.y), storage);
+  if constexpr (sinter::detail::split_facts<Body>::can_split)
+    if (part.splits > 1)
+      detail::meet_columns(Body{}, std::make_index_sequence<Body::size>{}, args, part, args.numel,
+                           static_cast<int>(threadIdx.x), meeting, storage);
 }
 
 }  // namespace sinter::cuda

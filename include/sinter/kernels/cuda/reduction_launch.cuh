@@ -5,8 +5,9 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/column_parts.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
-#include "sinter/kernels/cuda/reduction_column.cuh"
+#include "sinter/kernels/cuda/reduction_column_shifted.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 #include "sinter/kernels/cuda/reduction_persistent.cuh"
 #include "sinter/kernels/cuda/reduction_short.cuh"
@@ -65,17 +66,41 @@ void launch_looped(body<S...>, const Args& args, std::int64_t splits, void* work
          dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part);
 }
 
+/// A part of columns for each block, and what combines them once all have come.
+inline split_part make_column_part(std::int64_t rnumel, const column_shape& shape, void* workspace) {
+  const std::int64_t deep = column_block / shape.along;
+  if (shape.splits <= 1) return {nullptr, sinter::detail::round_up(rnumel, deep), 1};
+  return {workspace, sinter::detail::round_up((rnumel + shape.splits - 1) / shape.splits, deep),
+          static_cast<int>(shape.splits)};
+}
 template <int Width, class Index, class... S, class Args>
-void launch_column(body<S...>, const Args& args, std::int64_t splits, void* workspace, cudaStream_t stream,
+void launch_column(body<S...>, const Args& args, std::int64_t most_splits, void* workspace, cudaStream_t stream,
                    const char* name) {
-  constexpr int items = column_items<body<S...>, Width>;
-  const std::int64_t groups = args.numel / Width;
-  const int along = threads_for(groups < 32 ? groups : 32);
-  const std::int64_t tiles = (groups + along - 1) / along;
-  const split_part part = make_part(args.rnumel, splits, 1, workspace, tiles, stream, name);
-  launch(&reduction_column<body<S...>, Width, items, Index, Args>,
-         dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(splits)), dim3(column_block), stream, name, args,
-         part, along);
+  constexpr int items = column_items<sinter::body<S...>, Width>;
+  const column_shape shape = choose_columns(args.numel, args.rnumel, Width, false, most_splits);
+  const split_part part = make_column_part(args.rnumel, shape, workspace);
+  column_meeting meeting;
+  if (part.splits > 1) meeting = meet(args.numel, part.splits, column_block, workspace, stream, name);
+  launch(&reduction_column<sinter::body<S...>, Width, items, Index, Args>,
+         dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
+         name, args, part, shape.along, meeting);
+}
+/// Columns of rows that begin anywhere.
+template <class... S, class Args>
+void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift, std::int64_t most_splits,
+                            void* workspace, cudaStream_t stream, const char* name) {
+  using B = sinter::body<S...>;
+  constexpr int width = column_shift_facts<B>::width, items = column_items<B, width>;
+  constexpr bool light = phase_facts<B>::is_light && column_shift_facts<B>::state_bytes <= 4;
+  constexpr int blocks = !light ? 1 : phase_facts<B>::loads(loop_var::x, width) > 1 ? 3 : light_column_blocks;
+  const column_shape shape =
+      choose_columns(args.numel, args.rnumel, width, shift.first != 0 || shift.step != 0, most_splits);
+  const split_part part = make_column_part(args.rnumel, shape, workspace);
+  column_meeting meeting;
+  if (part.splits > 1) meeting = meet(args.numel, part.splits, column_block, workspace, stream, name);
+  launch(&reduction_column_shifted<B, width, items, blocks, Args>,
+         dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
+         name, args, part, shape, shift, meeting);
 }
 
 /// Threads of a block that walks a row element by element, in indices of 64 bits.
@@ -239,9 +264,15 @@ void reduce_columns(const Args& args, void* workspace, cudaStream_t stream, cons
   constexpr int width = column_width<Body>(StaticNumel);
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   const std::int64_t splits = can_split ? num_splits(orientation::column, args.numel, args.rnumel) : 1;
-  if (args.numel < narrow_limit && args.rnumel < narrow_limit &&
-      access_facts<Body>::template fits<width, loop_var::x>(args))
-    return launch_column<width, int>(Body{}, args, splits, workspace, stream, name);
+  const bool is_short = args.numel < narrow_limit && args.rnumel < narrow_limit;
+  if constexpr (column_shift_facts<Body>::width > 0) {
+    row_shift shift;
+    if (is_short && args.numel > 1 && column_shift_facts<Body>::find(args, shift))
+      return launch_shifted_columns(Body{}, args, shift, splits, workspace, stream, name);
+  } else {
+    if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
+      return launch_column<width, int>(Body{}, args, splits, workspace, stream, name);
+  }
   launch_column<1, std::int64_t>(Body{}, args, splits, workspace, stream, name);
 }
 

@@ -76,6 +76,31 @@ struct shifted_access<widen_to<From, To, A>> : shiftless<true> {};
 template <class Op, class T, class Result, int A>
 struct shifted_access<reduce<Op, T, Result, A>> : shiftless<true> {};
 
+/// The shift of vectors of Width elements that all accesses have in common; false: there is none.
+template <int Width, class... Access, class Args>
+bool find_shift(const Args& args, row_shift& shift) {
+  bool any = false, same = true;
+  const auto agree = [&]<class A>(A) {
+    if constexpr (A::along_r) {
+      const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[A::slot]);
+      const auto number = [&](long n) { return sinter::detail::resolve(n, args.sizes); };
+      const auto first = static_cast<std::int64_t>(address / A::bytes) + number(A::place.offset);
+      const int now = static_cast<int>(first & (Width - 1));
+      if constexpr (!A::moves) {
+        shift.others_aligned = shift.others_aligned && now == 0 && address % A::bytes == 0;
+      } else {
+        const int step = static_cast<int>(number(A::place.pitch) & (Width - 1));
+        same = same && address % A::bytes == 0 && number(A::place.pitch) >= 0 &&
+               (!any || (now == shift.first && step == shift.step));
+        shift.first = now, shift.step = step;
+        any = true;
+      }
+    }
+  };
+  (agree(Access{}), ...);
+  return any && same;
+}
+
 template <class Body>
 struct shifted_facts;
 template <class... S>
@@ -99,26 +124,7 @@ struct shifted_facts<body<S...>> {
   /// The shift that all accesses have in common; false: there is none.
   template <class Args>
   static bool find(const Args& args, row_shift& shift) {
-    bool any = false, same = true;
-    const auto agree = [&]<class A>(A) {
-      if constexpr (A::along_r) {
-        const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[A::slot]);
-        const auto number = [&](long n) { return sinter::detail::resolve(n, args.sizes); };
-        const auto first = static_cast<std::int64_t>(address / A::bytes) + number(A::place.offset);
-        const int now = static_cast<int>(first & (width - 1));
-        if constexpr (!A::moves) {
-          shift.others_aligned = shift.others_aligned && now == 0 && address % A::bytes == 0;
-        } else {
-          const int step = static_cast<int>(number(A::place.pitch) & (width - 1));
-          same = same && address % A::bytes == 0 && number(A::place.pitch) >= 0 &&
-                 (!any || (now == shift.first && step == shift.step));
-          shift.first = now, shift.step = step;
-          any = true;
-        }
-      }
-    };
-    (agree(shifted_access<S>{}), ...);
-    return any && same;
+    return find_shift<width, shifted_access<S>...>(args, shift);
   }
 };
 

@@ -33,20 +33,23 @@ struct lane_shape {
   static constexpr int lanes = lane_facts<typename Frame::body_type, tiling>::lanes(I);
   static constexpr int width = lanes < tiling::width ? 1 : tiling::width;
   static constexpr int items = lanes / width;
+  static constexpr auto info = body_facts<typename Frame::body_type>::facts.info[I];
+  using facts = access_facts<typename Frame::body_type>;
   /// Of items that begin anywhere it counts how they go on, not where they begin.
-  static constexpr touch touches =
-      access_facts<typename Frame::body_type>::at(tiling::vector, tiling::loose ? 1 : width).touches[I];
+  static constexpr touch touches = facts::at(tiling::vector, tiling::loose ? 1 : width).touches[I];
   /// An access along a row that may begin and end inside of a vector.
-  static constexpr bool in_shifted_row =
-      tiling::shifted && body_facts<typename Frame::body_type>::facts.info[I].reads_r;
+  static constexpr bool in_shifted_row = tiling::shifted && info.reads_r;
+  /// An access of lanes that may lie beside the columns: as vectors lie in memory, or of the nearest column for each.
+  static constexpr drift drifts = !info.reads_x                                     ? drift::none
+                                  : tiling::drifts == drift::whole && !info.reads_r ? drift::single
+                                                                                    : tiling::drifts;
   /// Wide accesses are for what lies at multiples of the width; a loose tiling knows which stores do.
   static constexpr bool stays_aligned = !tiling::loose || tiling::template leads<I>;
-  static constexpr bool read_only =
-      tiling::early_loads && access_facts<typename Frame::body_type>::only_reads(touches.slot);
+  static constexpr bool read_only = tiling::early_loads && facts::only_reads(touches.slot);
   template <class T, class At>
   using memory = lanes_at<T, At, tiling::vector, width,
-                          in_shifted_row                                               ? access::contiguous
-                          : width == 1                                                 ? access::irregular
+                          in_shifted_row || drifts == drift::whole                     ? access::contiguous
+                          : width == 1 || drifts == drift::single                      ? access::irregular
                           : !stays_aligned && touches.where.kind == access::contiguous ? access::strided
                                                                                        : touches.where.kind,
                           in_shifted_row ? 1 : touches.where.step, read_only>;
@@ -85,6 +88,10 @@ struct run_statement<load<Slot, T, At, Mask>> {
     const T* base = static_cast<const T*>(args.pointers[Slot]);
     if constexpr (Frame::tiling::template shifts<I>) {
       read_loosely<I>(f, t, base, u, args.sizes);
+    } else if constexpr (shape::drifts == drift::single) {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j)
+        lanes_of<I>(f)[u * shape::width + j] = memory::nearest(base, j, t, u, args.numel, args.sizes);
     } else if constexpr (Frame::tiling::template packs<I>) {
       T stored[shape::width];
       if (reads_item<I, At, Frame>(t, u, args.sizes)) {
