@@ -88,17 +88,17 @@ namespace {
 
 // dx = rstd * (dy * w - xhat * mean(dy * w * xhat)), dw = sum of dy * xhat over rows, db = sum of dy over rows.
 template <class T, long C>
-using backward_rows = body<load<0, T, at_row<C>>, load<1, T, at_row<C>>, load<2, float, at_r>, load<3, float, at_x>,
-                           compute<ops::mul, float, float, 0, 3>, compute<ops::mul, float, float, 1, 2>,
-                           compute<ops::mul, float, float, 5, 4>, reduce<ops::sum, float, float, 6>, scalar<0, float>,
-                           compute<ops::mul, float, float, 7, 8>, compute<ops::mul, float, float, 4, 9>,
-                           compute<ops::sub, float, float, 5, 10>, compute<ops::mul, float, float, 11, 3>,
-                           store<4, T, 12, at_row<C>>>;
+using backward_rows =
+    body<load<0, T, at_row<C>>, load<1, T, at_row<C>>, load<2, float, at_r>, load<3, float, at_x>,
+         compute<ops::mul, float, float, 0, 3>, compute<ops::mul, float, float, 1, 2>,
+         compute<ops::mul, float, float, 5, 4>, reduce<ops::sum, float, float, 6>, scalar<0, float>,
+         compute<ops::mul, float, float, 7, 8>, compute<ops::mul, float, float, 4, 9>,
+         compute<ops::sub, float, float, 5, 10>, compute<ops::mul, float, float, 11, 3>, store<4, T, 12, at_row<C>>>;
 template <class T, long C>
-using backward_columns = body<load<0, T, at_column<C>>, load<3, float, at_r>, compute<ops::mul, float, float, 0, 1>,
-                              load<1, T, at_column<C>>, compute<ops::mul, float, float, 2, 3>,
-                              reduce<ops::sum, float, float, 4>, store<5, float, 5, at_x>,
-                              reduce<ops::sum, T, float, 3>, store<6, T, 7, at_x>>;
+using backward_columns =
+    body<load<0, T, at_column<C>>, load<3, float, at_r>, compute<ops::mul, float, float, 0, 1>,
+         load<1, T, at_column<C>>, compute<ops::mul, float, float, 2, 3>, reduce<ops::sum, float, float, 4>,
+         store<5, float, 5, at_x>, reduce<ops::sum, T, float, 3>, store<6, T, 7, at_x>>;
 
 template <class T, long C, long StaticColumns>
 void test_backward(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0) {
@@ -123,9 +123,7 @@ void test_backward(const char* name, std::int64_t rows, std::int64_t columns, st
   }
   check_close(
       what + " dx", d_dx.host(),
-      [&](std::size_t k) {
-        return (number(dy[k]) * w[k % columns] - xhat(k) * mean[k / columns]) * rstd[k / columns];
-      },
+      [&](std::size_t k) { return (number(dy[k]) * w[k % columns] - xhat(k) * mean[k / columns]) * rstd[k / columns]; },
       2 * step_of<T>() + 1e-5, 2e-5);
   check_close(
       what + " dw", d_dw.host(), [&](std::size_t j) { return dw[j]; }, 1e-5, 4e-6 * rows + 1e-6);
@@ -156,15 +154,15 @@ TEST_CASE("mix-order: backward of a norm") {
 // --------------------------------------------------------------------
 
 TEST_CASE("mix-order: softmax rows beside masked column sums") {
-  using softmax = body<load<0, float, at_row<d0>>, reduce<ops::amax, float, float, 0>,
-                       compute<ops::sub, float, float, 0, 1>, compute<ops::exp, float, float, 2>,
-                       reduce<ops::sum, float, float, 3>, compute<ops::div, float, float, 3, 4>,
-                       store<1, float, 5, at_row<d0>>>;
-  using columns_of = body<load<2, float, at_x>, compute<ops::add, float, float, 0, 0>, store<3, float, 1, at_x>,
-                          inside<at_r, 1, d1>, load<0, float, at_column<d0>, 3>, compute<ops::mul, float, float, 4, 1>,
-                          store<4, float, 5, at_column<d0>>, reduce<ops::sum, float, double, 5>,
-                          store<5, double, 7, at_x>, reduce<ops::argmax, float, std::int64_t, 4>,
-                          store<6, std::int64_t, 9, at_x>>;
+  using softmax =
+      body<load<0, float, at_row<d0>>, reduce<ops::amax, float, float, 0>, compute<ops::sub, float, float, 0, 1>,
+           compute<ops::exp, float, float, 2>, reduce<ops::sum, float, float, 3>, compute<ops::div, float, float, 3, 4>,
+           store<1, float, 5, at_row<d0>>>;
+  using columns_of =
+      body<load<2, float, at_x>, compute<ops::add, float, float, 0, 0>, store<3, float, 1, at_x>, inside<at_r, 1, d1>,
+           load<0, float, at_column<d0>, 3>, compute<ops::mul, float, float, 4, 1>, store<4, float, 5, at_column<d0>>,
+           reduce<ops::sum, float, double, 5>, store<5, double, 7, at_x>, reduce<ops::argmax, float, std::int64_t, 4>,
+           store<6, std::int64_t, 9, at_x>>;
   for (const std::int64_t columns : {1, 6, 32, 100, 2000, 30000})
     for (const std::int64_t rows : {0, 1, 40, 700}) {
       if (columns * rows > 4000000) continue;
@@ -179,8 +177,7 @@ TEST_CASE("mix-order: softmax rows beside masked column sums") {
       args.pointers[6] = where.data(), args.sizes[0] = columns, args.sizes[1] = limit;
       const std::string what = label("softmax and columns", rows, columns);
       launch<softmax, columns_of>(what, args);
-      std::vector<double> most(rows, -1e300), total(rows, 0.0), sum(columns, 0.0), best(columns, 0.0),
-          at(columns, 0.0);
+      std::vector<double> most(rows, -1e300), total(rows, 0.0), sum(columns, 0.0), best(columns, 0.0), at(columns, 0.0);
       const auto masked = [&](std::size_t k) {
         const auto row = static_cast<std::int64_t>(k) / columns;
         return row >= 1 && row < limit ? number(x[k]) : 0.0;
@@ -212,7 +209,7 @@ TEST_CASE("mix-order: the same bits every time, and close ones in tiles and with
   using row = row_sum<float, d0>;
   using column = column_sum<float, d0>;
   const std::int64_t rows = 20000, columns = 96;
-  static_assert(share_rows(rows, columns).groups() > 1);
+  static_assert(share_rows(rows, columns).blocks > 1);
   const auto a = numbers<float>(rows * columns, 1), bias = numbers<float>(columns, 2);
   device_array<float> da(a), db(bias), of_rows(rows), of_columns(columns);
   auto args = make_args<4, 0, 1>(rows, columns);
@@ -228,10 +225,7 @@ TEST_CASE("mix-order: the same bits every time, and close ones in tiles and with
         "columns are deterministic", of_columns.host(), [&](std::size_t j) { return first_columns[j]; }, 0, 0);
   }
   const auto in_tiles = [&](const char* what, auto launched) {
-    device_array<unsigned char> workspace(
-        static_cast<std::size_t>(mix_order_workspace_bytes<column>(rows, columns)));
-    cuda_ok(cudaMemset(workspace.data(), 0, 4 * sinter::detail::mix_order_facts<column>::counters(share_rows(rows, columns))),
-            "cudaMemset");
+    device_array<unsigned char> workspace(static_cast<std::size_t>(mix_order_workspace_bytes<column>(rows, columns)));
     run(what, [&] { launched(workspace.data()); });
     check_close(
         what, of_rows.host(), [&](std::size_t i) { return first_rows[i]; }, 1e-5, 1e-5);

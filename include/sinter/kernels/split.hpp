@@ -131,53 +131,30 @@ constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_
   }
 }
 
-/// How a mix-order reduction shares its rows out: `blocks` blocks take `rows` each, and `group` neighbours combine
-/// their columns before the groups do, so that no block combines many.
+/// How a mix-order reduction shares its rows out: `blocks` blocks take `rows` each.
 struct mix_order_share {
   std::int64_t rows = 1;
-  int blocks = 1, group = 1;
-
-  SINTER_HOST_DEVICE constexpr int groups() const { return (blocks + group - 1) / group; }
+  int blocks = 1;
 };
 
-constexpr mix_order_share share_rows(std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t most_blocks = 512;  // four blocks of 256 threads for each of 132 multiprocessors run at once
-  // The partial sums are at most a 16th of the elements; of wide rows a 32nd, for the blocks that add them take long.
+/// Blocks of 256 threads that run at once: four on each of 132 multiprocessors.
+inline constexpr std::int64_t walk_blocks = 528;
+
+constexpr mix_order_share share_rows(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks = walk_blocks) {
+  // The partial sums are at most a 16th of the elements; of wide rows a 32nd, for they take memory's time as well.
   const std::int64_t least_rows = columns > 4096 ? 32 : 16;
   mix_order_share s{};
   const std::int64_t even = (rows + most_blocks - 1) / most_blocks;
   s.rows = even < least_rows ? least_rows : even;
   s.blocks = rows <= s.rows ? 1 : static_cast<int>((rows + s.rows - 1) / s.rows);
-  while (s.group * s.group < s.blocks) ++s.group;
   return s;
 }
-
-namespace detail {
-
-/// The workspace of a mix-order reduction whose column part is Body: a 4-byte counter per group and one for all groups,
-/// then for each reduction the states of every block and of every group, column after column.
-template <class Body>
-struct mix_order_facts;
-template <class... S>
-struct mix_order_facts<body<S...>> {
-  static constexpr int size = sizeof...(S);
-  SINTER_HOST_DEVICE static constexpr std::int64_t counters(const mix_order_share& s) { return s.groups() + 1; }
-  /// Where the states of statement i begin (i = size: the total size).
-  SINTER_HOST_DEVICE static constexpr std::int64_t offset(int i, std::int64_t columns, const mix_order_share& share) {
-    int s = 0;
-    std::int64_t total = round_up(counters(share) * 4, 16);
-    ((total += s++ < i ? round_up(columns * (share.blocks + share.groups()) * state_bytes<S>, 16) : 0), ...);
-    return total;
-  }
-};
-
-}  // namespace detail
 
 /// Bytes of workspace that cuda::mix_order<Row, Column> needs, 16-byte aligned; their content does not matter.
 template <class Column>
 constexpr std::int64_t mix_order_workspace_bytes(std::int64_t rows, std::int64_t columns) {
-  using facts = detail::mix_order_facts<Column>;
-  return columns <= 0 ? 0 : facts::offset(facts::size, columns, share_rows(rows, columns));
+  using facts = detail::split_facts<Column>;
+  return columns <= 0 ? 0 : facts::offset(facts::size, columns, share_rows(rows, columns).blocks);
 }
 
 }  // namespace sinter

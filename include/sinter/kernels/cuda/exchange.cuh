@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 namespace sinter::cuda::detail {
@@ -39,6 +40,12 @@ __device__ __forceinline__ T from_first_lane(const T& value, int lanes) {
   for (unsigned& w : words.w) w = __shfl_sync(all_lanes, w, 0, lanes);
   return words.value();
 }
+
+/// Neighbouring columns' states, which memory gives and takes as one.
+template <class State, int Count>
+struct alignas(Count * sizeof(State) % 16 == 0 ? 16 : alignof(State)) state_group {
+  State states[Count];
+};
 
 /// Reads what another block wrote: past the L1 cache, which nobody invalidates.
 template <class T>

@@ -1,7 +1,6 @@
 // Mix-order reductions: rows and columns of one space reduced in one launch that reads memory once. Each block walks
 // rows: first the column part of a row, into states that the thread of a column keeps, then the row part, as the
-// row-reduction kernels do it. The blocks' states meet in the workspace; the last block of a group combines its group,
-// the last group all of them, both in a fixed order: the result does not depend on who came when.
+// row-reduction kernels do it. The blocks' states meet in the workspace, where column_parts.cuh combines them.
 // Row is a body over (x = row, r = column), Column one over (x = column, r = row) whose reductions need one pass.
 // Launching, and the choice among variants, is mix_order_launch.cuh's matter.
 // SPDX-License-Identifier: BSL-1.0
@@ -9,6 +8,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/column_parts.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 #include "sinter/kernels/cuda/reduction_persistent.cuh"
@@ -39,8 +39,7 @@ inline constexpr int walk_words = [] {
   return words;
 }();
 
-/// Do 64 registers do for so many columns of a thread, 24 of them for what it holds? Then two blocks of 512 run at
-/// once.
+/// Do 64 registers do for so many columns of a thread, 24 of them for what it holds? Then 1024 threads run at once.
 template <class Row, class Column>
 constexpr bool is_light_walk(int columns) {
   for (int bytes : sinter::detail::split_facts<Column>::bytes)
@@ -48,17 +47,17 @@ constexpr bool is_light_walk(int columns) {
   return phase_facts<Row>::is_light && phase_facts<Column>::is_light && columns * walk_words<Row, Column> <= 24;
 }
 
+/// Blocks that a multiprocessor shall run at once.
+template <class Row, class Column>
+constexpr int walks_at_once(int block, int columns) {
+  return is_light_walk<Row, Column>(columns) ? 1024 / block : block <= 256 ? 2 : 1;
+}
+
 /// Threads of the looped kernel, and of the persistent one where rows are short enough for several in a block.
 inline constexpr int walk_block = 256;
 static_assert(walk_block / 64 < 16);
 
-/// Neighbouring columns' states, which memory gives and takes as one.
-template <class State, int Count>
-struct alignas(Count * sizeof(State) % 16 == 0 ? 16 : alignof(State)) state_group {
-  State states[Count];
-};
-
-/// Where the states of reduction I lie: those of block or group `slot`, column after column.
+/// Where the states of reduction I lie: those of block `slot`, column after column.
 template <class Column, int I, class S, int Width>
 struct partial_sums {
   using state = typename reduction_of<S>::state;
@@ -67,7 +66,7 @@ struct partial_sums {
   std::int64_t columns;
   __device__ __forceinline__ partial_sums(void* workspace, std::int64_t columns, const mix_order_share& share)
       : first(reinterpret_cast<state*>(static_cast<unsigned char*>(workspace) +
-                                       sinter::detail::mix_order_facts<Column>::offset(I, columns, share))),
+                                       sinter::detail::split_facts<Column>::offset(I, columns, share.blocks))),
         columns(columns) {}
   /// Of Width neighbouring columns, a multiple of which there are.
   __device__ __forceinline__ group* at(int slot, std::int64_t column) const {
@@ -139,13 +138,6 @@ __device__ __forceinline__ void add_partials(Accumulators& acc, const tile<Tilin
     }
   }
 }
-template <bool Wanted, int I, class S, int Lanes, class Accumulators, class Frame>
-__device__ __forceinline__ void finish_sums(Accumulators& acc, Frame& f) {
-  if constexpr (Wanted) {
-#pragma unroll
-    for (int l = 0; l < Lanes; ++l) lanes_of<I>(f)[l] = reduction_of<S>::finish(lanes_of<I>(acc)[l]);
-  }
-}
 
 template <int Lanes, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void combine_block(body<S...>, std::index_sequence<I...>, Accumulators& acc,
@@ -167,55 +159,63 @@ __device__ __forceinline__ void add_slots(body<S...>, std::index_sequence<I...>,
    ...);
 }
 
-/// True in the block that raises a counter to `all`, with everything in sight that the others wrote before they did.
-__device__ __forceinline__ bool comes_last(unsigned* counter, int all) {
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0) {
-    last = atomicAdd(counter, 1u) + 1 == static_cast<unsigned>(all);
-    __threadfence();
-  }
-  __syncthreads();
-  return last;
-}
+/// Rows of one phase do not wait for their barrier one by one: each warp leaves what it has of so many of them, and
+/// then every warp puts some of the rows together.
+inline constexpr int rows_of_batch = 16;
+template <class Row, int Threads>
+inline constexpr bool rows_in_batches = body_facts<Row>::num_phases == 1 && (Threads == 0 || Threads > 32);
 
-/// After every block has left its states: the last of each group combines the group, the last group's the whole, and
-/// runs what follows from the columns' results. Width divides the number of columns.
-template <int Width, class Index, class Args, class... S, std::size_t... I>
-__device__ __forceinline__ void finish_mix_order(body<S...> column, std::index_sequence<I...> numbers, const Args& args,
-                                                 void* workspace, const mix_order_share& share) {
-  using Column = body<S...>;
-  constexpr int width = Width < 4 ? Width : 4;  // 16 bytes of sums
-  using tiling = tiling<loop_var::x, loop_var::x, width, 4 / width, Index>;
-  const std::int64_t columns = args.rnumel;
-  if (columns <= 0) return;
-  auto* counters = static_cast<unsigned*>(workspace);
-  const int group = static_cast<int>(blockIdx.x) / share.group, begin = group * share.group;
-  const int end = begin + share.group < share.blocks ? begin + share.group : share.blocks;
-  const int threads = static_cast<int>(blockDim.x * blockDim.y);
-  const int mine = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
-  const auto each_tile = [&](int first_slot, int last_slot, auto then) {
-    accumulators<Column, tiling::size> sums;
-    tile<tiling> t;
-    for (std::int64_t c = mine * width; c < columns; c += std::int64_t(threads) * width * tiling::items) {
-      t.template place<0>(static_cast<Index>(c), threads * width, static_cast<Index>(columns) - width);
-      start<0, tiling::size>(column, numbers, sums);
-      add_slots<tiling>(column, numbers, sums, t, first_slot, last_slot, workspace, columns, share);
-      then(sums, t);
+/// Rows that a thread loads at a time: as many as four vectors make, where a row is one vector per item.
+template <class Row, class Column, int Width, int Items>
+inline constexpr int rows_at_once = [] {
+  constexpr bool one_each =
+      phase_facts<Row>::loads(loop_var::r, Width) == 1 && phase_facts<Column>::loads(loop_var::x, Width) == 1;
+  return one_each && Items < 4 && is_light_walk<Row, Column>(Width * Items) ? 4 / Items : 1;
+}();
+
+/// Both parts of a row that a thread has read.
+template <class Row, class Column, class RowTiling, class ColumnTiling>
+struct walked_row {
+  static constexpr int lanes = RowTiling::size;
+  frame<Row, RowTiling> row;
+  frame<Column, ColumnTiling> column;
+
+  template <class Args>
+  __device__ __forceinline__ void read(const frame<Column, ColumnTiling>& values, const tile<RowTiling>& row_tile,
+                                       const tile<ColumnTiling>& column_tile, const Args& args, bool writer) {
+    column = values;
+    evaluate<elements_of_phase<Column, 0>>(column, column_tile, args);
+    evaluate<rows_of_phase<Row, 0>>(row, row_tile, args, writer);
+    evaluate<elements_of_held_phase<Row, 0, RowTiling::packed>>(row, row_tile, args);
+  }
+  template <int Ways, class OfRow, class OfColumns>
+  __device__ __forceinline__ void step(OfRow& of_row, OfColumns& sums, const tile<RowTiling>& row_tile,
+                                       const tile<ColumnTiling>& column_tile, bool ok) {
+#pragma unroll
+    for (int u = 0; u < RowTiling::items; ++u) {
+      if (ok) steps_of_phase<Column, 0, lanes>::item(sums, column, column_tile, u);
+      steps_of_phase<Row, 0, Ways>::item(of_row, row, row_tile, u);
     }
-  };
-  if (!comes_last(counters + group, end - begin)) return;
-  each_tile(begin, end, [&](auto& sums, const tile<tiling>& t) {
-    write_slot<tiling>(column, numbers, sums, t, share.blocks + group, workspace, columns, share);
-  });
-  if (!comes_last(counters + share.groups(), share.groups())) return;
-  each_tile(share.blocks, share.blocks + share.groups(), [&](auto& sums, const tile<tiling>& t) {
-    frame<Column, tiling> f;
-    evaluate<rows_of_phase<Column, 0>>(f, t, args);
-    (finish_sums<reduction_of<S>::is, static_cast<int>(I), S, tiling::size>(sums, f), ...);
-    evaluate<rows_of_phase<Column, 1>>(f, t, args);
-  });
+    steps_of_phase<Row, 0, Ways>::tile_done(of_row, row, row_tile);
+  }
+};
+
+/// What is left of a row whose warps have left their states.
+template <class Row, class Tiling, class Args, class... S, std::size_t... I, class Threads>
+__device__ __forceinline__ void finish_batched_row(body<S...>, std::index_sequence<I...>, const tile<Tiling>& t,
+                                                   const Args& args, unsigned char* storage, const Threads& threads) {
+  frame<Row, Tiling> row;
+  evaluate<column_values<Row>>(row, t, args);
+  accumulators<Row, 1> acc;
+  (combine_warps<Threads, reduces_in<Row, 0, I>, 0, static_cast<int>(I), S, Row>(acc, storage, threads), ...);
+  finish_row_phase<0>(Row{}, std::make_index_sequence<Row::size>{}, acc, row, threads);
+  evaluate<rows_of_phase<Row, 1>>(row, t, args, threads.thread() % 32 == 0);
+}
+template <int Ways, class Accumulators, class... S, std::size_t... I, class Threads>
+__device__ __forceinline__ void leave_warps(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                            unsigned char* storage, const Threads& threads) {
+  using B = body<S...>;
+  (combine_lanes<Threads, reduces_in<B, 0, I>, 0, static_cast<int>(I), S, Ways, B>(acc, storage, threads), ...);
 }
 
 }  // namespace sinter::cuda::detail
@@ -226,9 +226,9 @@ namespace sinter::cuda {
 /// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only. A block
 /// of more than one row has at most walk_block threads.
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
-__global__ void __launch_bounds__(MaxBlock,
-                                  MaxBlock <= 256 || detail::is_light_walk<Row, Column>(Width * Items) ? 2 : 1)
-    mix_order_persistent(const Args args, void* const workspace, const mix_order_share share) {
+__global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(MaxBlock, Width* Items))
+    mix_order_persistent(const Args args, void* const workspace, const mix_order_share share,
+                         const detail::column_meeting meeting) {
   detail::begin_kernel();
   using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::walk_tiling<Width, Items>;
@@ -236,7 +236,12 @@ __global__ void __launch_bounds__(MaxBlock,
   constexpr int lanes = row_tiling::size;
   constexpr int half = detail::walk_block / 2;  // threads that hand their states over; none if a block has but one row
   constexpr int walkers = Threads > half ? 0 : half * lanes * detail::largest_state<Column>;
-  constexpr int bytes = walkers > detail::storage_of_turns<Row> ? walkers : detail::storage_of_turns<Row>;
+  constexpr bool in_batches = detail::rows_in_batches<Row, Threads>;
+  constexpr int row_bytes = detail::largest_phase<Row, 32>, batch_bytes = detail::rows_of_batch * row_bytes;
+  constexpr int rows_bytes = in_batches ? 2 * batch_bytes : detail::storage_of_turns<Row>;
+  constexpr int meeting_bytes = MaxBlock * detail::largest_state<Column>;
+  constexpr int of_walk = walkers > rows_bytes ? walkers : rows_bytes;
+  constexpr int bytes = of_walk > meeting_bytes ? of_walk : meeting_bytes;
   alignas(16) __shared__ unsigned char storage[bytes];
 
   const int threads = detail::row_threads<Threads>::count();
@@ -253,32 +258,71 @@ __global__ void __launch_bounds__(MaxBlock,
 
   const std::int64_t begin = blockIdx.x * share.rows;
   const std::int64_t end = begin + share.rows < args.numel ? begin + share.rows : args.numel;
+  const detail::walk_threads<Threads> walkers_of_row;
   int turn = 0;
-  for (std::int64_t at = begin; at < end; at += blockDim.y, ++turn) {
-    const std::int64_t mine = at + threadIdx.y;
-    const bool ok = mine < end;
-    row_tile.fixed = column_tile.fixed = static_cast<int>(ok ? mine : end - 1);
-    row_tile.fixed_ok = column_tile.fixed_ok = ok;
-    detail::evaluate<detail::elements_of_phase<Column, 0>>(column, column_tile, args, false, [&](int u) {
-      if (ok) detail::steps_of_phase<Column, 0, lanes>::item(sums, column, column_tile, u);
-    });
-    detail::frame<Row, row_tiling> row;
-    detail::persistent_phases<Row, row_tiling>(
-        std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row, row_tile, args, threadIdx.x == 0 && ok,
-        detail::storage_of_turn<Row>(storage, turn), detail::walk_threads<Threads>{});
+  if (in_batches && threads > 32) {
+    if constexpr (in_batches) {
+      using row_numbers = std::make_index_sequence<Row::size>;
+      constexpr int ways = detail::row_ways<Row, lanes>, at_once = detail::rows_at_once<Row, Column, Width, Items>;
+      const int apart = static_cast<int>(blockDim.y);
+      for (std::int64_t at = begin + threadIdx.y; at < end; at += detail::rows_of_batch * apart, turn ^= 1) {
+        unsigned char* const batch = storage + turn * batch_bytes;
+        const std::int64_t left = (end - at + apart - 1) / apart;
+        const int count = left < detail::rows_of_batch ? static_cast<int>(left) : detail::rows_of_batch;
+        for (int k = 0; k < count; k += at_once) {
+          detail::walked_row<Row, Column, row_tiling, column_tiling> rows[at_once];
+#pragma unroll
+          for (int q = 0; q < at_once; ++q) {
+            const bool ok = k + q < count;
+            row_tile.fixed = column_tile.fixed = static_cast<int>(at) + (ok ? k + q : k) * apart;
+            row_tile.fixed_ok = column_tile.fixed_ok = ok;
+            rows[q].read(column, row_tile, column_tile, args, threadIdx.x == 0 && ok);
+          }
+#pragma unroll
+          for (int q = 0; q < at_once; ++q) {
+            detail::accumulators<Row, ways> acc;
+            detail::start<0, ways>(Row{}, row_numbers{}, acc);
+            rows[q].template step<ways>(acc, sums, row_tile, column_tile, k + q < count);
+            detail::leave_warps<ways>(Row{}, row_numbers{}, acc, batch + (k + q) * row_bytes, walkers_of_row);
+          }
+        }
+        walkers_of_row.sync();
+        for (int k = walkers_of_row.thread() / 32; k < count; k += walkers_of_row.warps()) {
+          row_tile.fixed = static_cast<int>(at) + k * apart;
+          detail::finish_batched_row<Row>(Row{}, row_numbers{}, row_tile, args, batch + k * row_bytes, walkers_of_row);
+        }
+      }
+    }
+  } else if constexpr (!in_batches || Threads == 0) {
+    for (std::int64_t at = begin; at < end; at += blockDim.y, ++turn) {
+      const std::int64_t mine = at + threadIdx.y;
+      const bool ok = mine < end;
+      row_tile.fixed = column_tile.fixed = static_cast<int>(ok ? mine : end - 1);
+      row_tile.fixed_ok = column_tile.fixed_ok = ok;
+      detail::evaluate<detail::elements_of_phase<Column, 0>>(column, column_tile, args, false, [&](int u) {
+        if (ok) detail::steps_of_phase<Column, 0, lanes>::item(sums, column, column_tile, u);
+      });
+      detail::frame<Row, row_tiling> row;
+      detail::persistent_phases<Row, row_tiling>(std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row,
+                                                 row_tile, args, threadIdx.x == 0 && ok,
+                                                 detail::storage_of_turn<Row>(storage, turn), walkers_of_row);
+    }
   }
   detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
   if (threadIdx.y == 0)
     detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, static_cast<int>(blockIdx.x), workspace,
                                       args.rnumel, share);
-  detail::finish_mix_order<Width, int>(Column{}, numbers{}, args, workspace, share);
+  if (args.rnumel > 0)
+    detail::meet_columns(Column{}, numbers{}, args, split_part{workspace, 0, share.blocks}, args.rnumel,
+                         static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), meeting, storage);
 }
 
 /// Any extents: a row at a time, walked in tiles once per phase; then, while the rows are in the cache, the columns of
 /// a few of them, tile after tile, with their states in the workspace in between.
 template <class Row, class Column, int Width, int Items, class Index, class Args>
-__global__ void __launch_bounds__(detail::walk_block, detail::is_light_walk<Row, Column>(Width* Items) ? 4 : 2)
-    mix_order_looped(const Args args, void* const workspace, const mix_order_share share) {
+__global__ void __launch_bounds__(detail::walk_block, detail::is_light_walk<Row, Column>(Width* Items) ? 3 : 2)
+    mix_order_looped(const Args args, void* const workspace, const mix_order_share share,
+                     const detail::column_meeting meeting) {
   detail::begin_kernel();
   using row_tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
   using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, Index>;
@@ -287,7 +331,9 @@ __global__ void __launch_bounds__(detail::walk_block, detail::is_light_walk<Row,
   constexpr int ways = detail::row_ways<Row, lanes>;
   constexpr std::int64_t rows_at_once = 4;
   constexpr Index stride = detail::walk_block * Width;
-  alignas(16) __shared__ unsigned char storage[detail::storage_of_turns<Row>];
+  constexpr int row_bytes = detail::storage_of_turns<Row>;
+  constexpr int meeting_bytes = detail::walk_block * detail::largest_state<Column>;
+  alignas(16) __shared__ unsigned char storage[row_bytes > meeting_bytes ? row_bytes : meeting_bytes];
 
   detail::tile<row_tiling> row_tile;
   detail::tile<column_tiling> column_tile;
@@ -324,7 +370,9 @@ __global__ void __launch_bounds__(detail::walk_block, detail::is_light_walk<Row,
     }
     at += rows_at_once;
   } while (at < end);
-  detail::finish_mix_order<Width, Index>(Column{}, numbers{}, args, workspace, share);
+  if (args.rnumel > 0)
+    detail::meet_columns(Column{}, numbers{}, args, split_part{workspace, 0, share.blocks}, args.rnumel,
+                         static_cast<int>(threadIdx.x), meeting, storage);
 }
 
 }  // namespace sinter::cuda

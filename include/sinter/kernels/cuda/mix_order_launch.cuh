@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/column_parts.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/mix_order.cuh"
 
@@ -18,8 +19,9 @@ constexpr int power_of_two_below(int n) {
   return p;
 }
 
-/// Columns that one thread takes: half of its 64 registers, or three quarters where a row would not fit otherwise.
-constexpr int few_columns(int words) { return power_of_two_below(words <= 2 ? 16 : 32 / words); }
+/// Columns that one thread takes: few, so that registers are left for the rows that are on their way, and three
+/// quarters of 64 registers where a row would not fit otherwise.
+constexpr int few_columns(int words) { return power_of_two_below(words <= 2 ? 8 : 32 / words); }
 constexpr int many_columns(int words) { return power_of_two_below(words == 0 ? 32 : 48 / words); }
 
 /// The width of all accesses of both parts: what each would choose alone, as far as registers reach.
@@ -38,19 +40,21 @@ constexpr row_shape walk_of(std::int64_t groups, int items) {
   return shape;
 }
 
-/// The most threads of a block that keeps its columns: each has 128 registers.
+/// The most threads of a block that keeps its columns: each has 128 registers, or 64 where those do.
 inline constexpr int walk_limit = 512;
+constexpr int most_walkers(bool light) { return light ? 2 * walk_limit : walk_limit; }
 
 /// The shape for rows of so many columns: as few threads to a row as their registers allow, so that many rows are on
 /// their way at once.
-constexpr row_shape choose_walk(std::int64_t columns, int width, int words) {
+template <class Row, class Column>
+constexpr row_shape choose_walk(std::int64_t columns, int width) {
+  constexpr int words = walk_words<Row, Column>;
   const std::int64_t groups = (columns + width - 1) / width;
   if (columns <= 0 || columns >= narrow_limit) return {};
   for (const int lanes : {few_columns(words), many_columns(words)}) {
     row_shape shape = walk_of(groups, lanes > width ? lanes / width : 1);
-    if (shape.threads > walk_limit) continue;
     shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
-    return shape;
+    if (shape.threads <= most_walkers(is_light_walk<Row, Column>(shape.items * width))) return shape;
   }
   return {};
 }
@@ -58,18 +62,24 @@ constexpr row_shape choose_walk(std::int64_t columns, int width, int words) {
 template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
 void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, void* workspace, cudaStream_t stream,
                  const char* name) {
-  const mix_order_share share = share_rows(args.numel, args.rnumel);
+  constexpr int threads = most_walkers(is_light_walk<body<R...>, body<C...>>(Width * Items));  // that run at once
+  const std::int64_t blocks = walk_blocks / 4 * threads / shape.block();
+  const mix_order_share share = share_rows(args.numel, args.rnumel, blocks < walk_blocks ? blocks : walk_blocks);
+  column_meeting meeting;
+  if (args.rnumel > 0) meeting = meet(args.rnumel, share.blocks, shape.block(), workspace, stream, name);
   launch(&mix_order_persistent<body<R...>, body<C...>, Width, Items, Threads, MaxBlock, Exact, Args>,
          dim3(static_cast<unsigned>(share.blocks)),
          dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, workspace,
-         share);
+         share, meeting);
 }
 template <int Width, int Items, class Index, class... R, class... C, class Args>
 void launch_looped_walk(body<R...>, body<C...>, const Args& args, void* workspace, cudaStream_t stream,
                         const char* name) {
   const mix_order_share share = share_rows(args.numel, args.rnumel);
+  column_meeting meeting;
+  if (args.rnumel > 0) meeting = meet(args.rnumel, share.blocks, walk_block, workspace, stream, name);
   launch(&mix_order_looped<body<R...>, body<C...>, Width, Items, Index, Args>,
-         dim3(static_cast<unsigned>(share.blocks)), dim3(walk_block), stream, name, args, workspace, share);
+         dim3(static_cast<unsigned>(share.blocks)), dim3(walk_block), stream, name, args, workspace, share, meeting);
 }
 
 /// The column part's extents are the row part's, exchanged.
@@ -86,7 +96,7 @@ Args exchanged(Args args) {
 /// Runs Row over args.numel rows of args.rnumel elements, and Column over the same elements with x and r exchanged:
 /// args.rnumel columns, each reduced over args.numel rows, in one pass. Neither part may read what the other writes.
 /// `workspace`: mix_order_workspace_bytes<Column>(rows, columns) bytes, 16-byte aligned, of any content (null if 0);
-/// its counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors.
+/// its counter is cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors.
 /// StaticColumns (>= 0; it must be args.rnumel) saves the user the compilation of variants that cannot be needed.
 template <class Row, class Column, long StaticColumns = -1, class Args>
 void mix_order(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
@@ -98,23 +108,19 @@ void mix_order(const Args& args, void* workspace, cudaStream_t stream, const cha
   constexpr int few = detail::few_columns(words);
   constexpr int items = few > width ? few / width : 1;
   if (args.numel <= 0 && args.rnumel <= 0) return;
-  if (args.rnumel > 0) {
-    const auto bytes = static_cast<std::size_t>(
-        4 * sinter::detail::mix_order_facts<Column>::counters(share_rows(args.numel, args.rnumel)));
-    detail::check(cudaMemsetAsync(workspace, 0, bytes, stream), "cudaMemsetAsync", name);
-  }
   if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
       detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
       detail::access_facts<Column>::template fits<width, loop_var::x>(detail::exchanged(args))) {
     if constexpr (StaticColumns >= 0) {
-      constexpr detail::row_shape shape = detail::choose_walk(StaticColumns, width, words);
+      constexpr detail::row_shape shape = detail::choose_walk<Row, Column>(StaticColumns, width);
       if constexpr (shape.persistent) {
         constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
         return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
             Row{}, Column{}, args, shape, workspace, stream, name);
       }
-    } else if (args.rnumel > 0 && args.rnumel <= std::int64_t(detail::walk_limit) * width * items) {
-      return detail::launch_walk<width, items, 0, detail::walk_limit, false>(
+    } else if (constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(width * items));
+               args.rnumel > 0 && args.rnumel <= std::int64_t(most) * width * items) {
+      return detail::launch_walk<width, items, 0, most, false>(
           Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), workspace, stream, name);
     }
     if constexpr (width > 1)
