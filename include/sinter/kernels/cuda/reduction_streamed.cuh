@@ -171,9 +171,10 @@ inline constexpr int streamed_storage = static_cast<int>(sinter::detail::round_u
 
 }  // namespace detail
 
-/// Rows of any length below 2^30, of which as many are on their way as shared memory has places.
-template <class Body, int Width, int Items, bool Shifted, bool Whole, int Threads, class Args>
-__global__ void __launch_bounds__(Threads, 1)
+/// Rows of any length below 2^30, of which as many are on their way as shared memory has places. Blocks: of a
+/// multiprocessor.
+template <class Body, int Width, int Items, bool Shifted, bool Whole, int Threads, int Blocks, class Args>
+__global__ void __launch_bounds__(Threads, Blocks)
     reduction_streamed(const Args args, const stream_share share, const detail::row_shift shift) {
   detail::begin_kernel();
   using tiling = detail::streamed_tiling<Body, Width, Items, Shifted, Whole>;
