@@ -32,17 +32,13 @@ inline constexpr bool has_doubles<body<S...>> =
     (std::is_same_v<typename sinter::detail::statement_facts<S>::value_type, double> || ...);
 
 /// Operations that take few registers and call no function.
+template <class Op, class... Light>
+inline constexpr bool is_one_of = (std::is_same_v<Op, Light> || ...);
 template <class Op>
-inline constexpr bool is_light = false;
-#define SINTER_LIGHT(name) \
-  template <>              \
-  inline constexpr bool is_light<ops::name> = true;
-SINTER_LIGHT(add)
-SINTER_LIGHT(sub) SINTER_LIGHT(mul) SINTER_LIGHT(div) SINTER_LIGHT(neg) SINTER_LIGHT(exp) SINTER_LIGHT(sqrt)
-    SINTER_LIGHT(rsqrt) SINTER_LIGHT(square) SINTER_LIGHT(relu) SINTER_LIGHT(maximum) SINTER_LIGHT(minimum)
-#undef SINTER_LIGHT
-        template <class S>
-        inline constexpr bool is_light_statement = true;
+inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
+                                           ops::rsqrt, ops::square, ops::relu, ops::maximum, ops::minimum>;
+template <class S>
+inline constexpr bool is_light_statement = true;
 template <class Op, class T, class Result, int A, int B, int C>
 inline constexpr bool is_light_statement<compute<Op, T, Result, A, B, C>> = is_light<Op>;
 
@@ -288,7 +284,8 @@ constexpr team_shape choose_teams(std::int64_t numel, std::int64_t total, int sl
   for (std::int64_t tiles = total < slots ? total : slots; tiles > 0 && (total + tiles - 1) / tiles <= most; --tiles) {
     const team_shape now = share_out(tiles);
     const int busy = now.teams * now.parts * 48 / multiprocessors;
-    const int move = busy < 16 ? 16 : busy;  // of a tile: less where others are idle, but a multiprocessor has its limit
+    const int move =
+        busy < 16 ? 16 : busy;  // of a tile: less where others are idle, but a multiprocessor has its limit
     const std::int64_t late = 2 * tiles > slots ? 2 * tiles - slots : 0;
     const std::int64_t chain = tiles * 36 + (now.parts > 1 ? exchanges * 60 : 0), moving = tiles * move;
     const std::int64_t row = (chain > moving ? chain : moving) + late * move / 4;
