@@ -12,8 +12,8 @@ namespace {
 struct shape {
   std::int64_t rows, columns;
 };
-constexpr shape shapes[] = {{1, 1},   {1, 5},    {3, 7},    {100, 7},  {5, 8},     {40, 9},   {64, 15},
-                            {33, 31}, {17, 100}, {9, 1001}, {300, 65}, {2, 10007}, {1, 4099}, {1000, 3}};
+constexpr shape shapes[] = {{1, 1},    {1, 5},    {3, 7},    {100, 7},   {5, 8},    {40, 9},   {64, 15}, {33, 31},
+                            {17, 100}, {9, 1001}, {300, 65}, {2, 10007}, {1, 4099}, {1000, 3}, {7, 767}, {7, 768}};
 constexpr int shifts[][3] = {{0, 0, 0}, {1, 0, 0}, {0, 3, 0}, {0, 0, 1}, {3, 5, 7}, {8, 1, 2}};
 
 /// Runs Body on x (slot 0), y (slot 1) and the result (slot 2) and compares it with the kernel of single elements.

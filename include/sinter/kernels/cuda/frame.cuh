@@ -31,6 +31,7 @@ struct tiling {
   static constexpr bool shifted = false;  // rows may begin and end inside of a vector; see shifted.hpp
   static constexpr drift drifts = drift::none;
   static constexpr bool loose = false;  // items may begin anywhere in memory; see loose.hpp
+  static constexpr bool walks = false;  // ... and rows end anywhere inside of them
   template <int I>
   static constexpr bool shifts = false;  // this load is shifted into place
   template <int I>

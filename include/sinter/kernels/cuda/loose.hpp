@@ -17,10 +17,11 @@ struct loose_range {
   std::uintptr_t first = 0, end = 0;
 };
 /// What a launch of N loose loads knows. Chunks begin `lead` elements early, so that stores are aligned. Rows end at
-/// multiples of `period` only; 0: too few chunks are simple.
+/// multiples of `period` only; 0: too few chunks are simple. Is it `possible` to go in chunks at all?
 template <int N>
 struct loose_plan {
   int lead = 0, period = 0;
+  bool possible = true;
   loose_range ranges[N > 0 ? N : 1];
 };
 
@@ -80,6 +81,26 @@ struct loose_facts<body<S...>> {
     constexpr bool all[] = {loose_access<S>::loads..., false};
     return all[I];
   }();
+  /// Does it read other memory for every element, not only a row and a column?
+  static constexpr bool reads_all = [] {
+    bool all = false;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::loads) all = all || !loose_at<typename A::at>::breaks || loose_at<typename A::at>::size > 1;
+    };
+    (take_in(loose_access<S>{}), ...);
+    return all;
+  }();
+  template <int I>
+  static constexpr bool breaks = [] {
+    bool all[sizeof...(S) + 1]{};
+    int s = 0;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::indexed) all[s] = loose_at<typename A::at>::breaks;
+      ++s;
+    };
+    (take_in(loose_access<S>{}), ...);
+    return all[I];
+  }();
   /// The number of statement I among the loose loads.
   template <int I>
   static constexpr int number = [] {
@@ -125,6 +146,7 @@ struct loose_facts<body<S...>> {
     each([&](std::int64_t n) { multiples = multiples && n % least == 0; });
     return multiples ? least : 0;
   }
+  static constexpr std::int64_t static_period = period_of([](long n) { return is_dynamic(n) ? 0 : std::int64_t(n); });
   /// Is statement I a store whose chunks are all aligned if one is?
   template <int I>
   static constexpr bool leads = [] {
@@ -132,9 +154,23 @@ struct loose_facts<body<S...>> {
     return all[I];
   }();
 
-  /// Three of four chunks have to be simple; of elements of four bytes, which a warp moves well one by one, those of a
-  /// warp but for one.
-  static constexpr std::int64_t least_period(int width) { return width > 4 ? 4 * width : 32 * width; }
+  /// Chunks in which rows end are walked, element by element where an index begins anew. Masks of their elements would
+  /// have to agree.
+  static constexpr bool masked = (loose_access<S>::masked || ...);
+  static constexpr bool walks = [] {
+    bool any = false;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::indexed) any = any || loose_at<typename A::at>::breaks;
+    };
+    (take_in(loose_access<S>{}), ...);
+    return any && !masked;
+  }();
+
+  /// Where chunks cannot be walked, three of four have to be simple; of elements of four bytes, which a warp moves well
+  /// one by one, those of a warp but for one. Otherwise two of three warps: walking costs all of a warp, but little.
+  static constexpr std::int64_t least_period(int width) {
+    return walks ? 96 * width : width > 4 ? 4 * width : 32 * width;
+  }
 
   /// Elements of a chunk: the smallest type fills 16 bytes, the largest at most 32, and none that is stored more than
   /// 16: neighbours that write half of each sector cost memory twice. 0: this body has none.
@@ -153,22 +189,15 @@ struct loose_facts<body<S...>> {
     };
     (take_in(loose_access<S>{}), ...);
     if (irregular || stored == 0 || !masks.known) return 0;
-    const std::int64_t period = period_of([](long n) { return is_dynamic(n) ? 0 : std::int64_t(n); });
     int w = 16 / smallest;
     while (w * largest > 32 || w * reach * largest > 64 || w * stored > 16) w /= 2;
-    return w * smallest < 4 || w < 2 || period < least_period(w) ? 0 : w;
+    return w * smallest < 4 || w < 2 || (!walks && static_period < least_period(w)) ? 0 : w;
   }();
+  /// May there be rows long enough for simple chunks?
+  static constexpr bool may_be_simple = static_period >= least_period(width);
 
   /// Are all launches so?
-  static constexpr bool is_certain = [] {
-    bool certain = (0 + ... + (loose_access<S>::leads ? 1 : 0)) < 2 && !(loose_access<S>::masked || ...);
-    const auto take_in = [&]<class A>(A) {
-      if constexpr (A::indexed)
-        for (const long n : loose_at<typename A::at>::numbers) certain = certain && !is_dynamic(n);
-    };
-    (take_in(loose_access<S>{}), ...);
-    return certain;
-  }();
+  static constexpr bool is_certain = (0 + ... + (loose_access<S>::leads ? 1 : 0)) < 2 && !masked;
 
   /// Where rows end: the only such number of the body, or no_period, or at the launch's plan.
   static constexpr long no_period = 0, planned_period = -1;
@@ -193,7 +222,7 @@ struct loose_facts<body<S...>> {
         return false;
       }
     };
-    return width > 0 && (loosely(loose_access<S>{}) || ...);
+    return may_be_simple && width > 0 && (loosely(loose_access<S>{}) || ...);
   }
 
   template <class Args>
@@ -201,6 +230,7 @@ struct loose_facts<body<S...>> {
     loose_plan<num_loads> p;
     const std::int64_t period = period_of([&](long n) { return sinter::detail::resolve(n, args.sizes); });
     p.period = period < least_period(width) ? 0 : static_cast<int>(period);
+    p.possible = walks || p.period > 0;
     int n = 0, known = 1;  // the lead is known modulo this
     bool agree = true;     // do all stores want the same lead?
     bool readable = true;
@@ -219,7 +249,7 @@ struct loose_facts<body<S...>> {
       }
     };
     (take_in(loose_access<S>{}), ...);
-    if (!agree || !readable) p.period = 0;
+    if (!agree || !readable) p.possible = false;
     return p;
   }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "sinter/kernels/cuda/access.hpp"
 
@@ -144,6 +145,7 @@ template <class At>
 struct linear_step;
 template <long Offset, class... Terms>
 struct linear_step<at<Offset, Terms...>> {
+  static constexpr int terms = sizeof...(Terms);
   SINTER_HOST_DEVICE static constexpr bool known([[maybe_unused]] loop_var v) {
     return ((term_facts<Terms>::variable != v ||
              (term_facts<Terms>::div == 1 && term_facts<Terms>::mod == 0 && !is_dynamic(term_facts<Terms>::coef))) &&
@@ -165,9 +167,67 @@ __device__ __forceinline__ std::int64_t item_offset(const Tile& t, int u, const 
   }
 }
 
+/// The offsets of neighbours along V, one after another: each term divides once, and counts from there.
+template <int N, class Term, loop_var V, class Index>
+class term_walk {
+ public:
+  template <class Sizes>
+  __device__ __forceinline__ term_walk(Index i, const Sizes& sizes) {
+    using wide = std::conditional_t<sizeof(Index) == 8, std::uint64_t, std::uint32_t>;
+    wide u = static_cast<wide>(i);
+    if constexpr (t::div != 1) {
+      div_ = static_cast<Index>(sinter::detail::resolve(t::div, sizes));
+      rest_ = static_cast<Index>(u % static_cast<wide>(div_));
+      u /= static_cast<wide>(div_);
+    }
+    if constexpr (t::mod != 0) {
+      mod_ = static_cast<Index>(sinter::detail::resolve(t::mod, sizes));
+      u %= static_cast<wide>(mod_);
+    }
+    value_ = static_cast<Index>(u);
+  }
+  __device__ __forceinline__ void step() {
+    if constexpr (t::variable == V) {
+      bool begins = true;
+      if constexpr (t::div != 1) {
+        begins = ++rest_ == div_;
+        if (begins) rest_ = 0;
+      }
+      value_ += begins ? 1 : 0;
+      if constexpr (t::mod != 0)
+        if (value_ == mod_) value_ = 0;
+    }
+  }
+  template <class Sizes>
+  __device__ __forceinline__ std::int64_t offset(const Sizes& sizes) const {
+    return offset_of<at<0, term<t::variable, 1, 0, t::coef>>>::at_xr(value_, value_, sizes);
+  }
+
+ private:
+  using t = term_facts<Term>;
+  Index div_ = 1, mod_ = 0, rest_ = 0, value_;
+};
+template <class At, loop_var V, class Index, class Numbers = std::make_index_sequence<linear_step<At>::terms>>
+struct offset_walk;
+template <long Offset, class... Terms, loop_var V, class Index, std::size_t... N>
+struct offset_walk<at<Offset, Terms...>, V, Index, std::index_sequence<N...>>
+    : term_walk<static_cast<int>(N), Terms, V, Index>... {
+  template <class Sizes>
+  __device__ __forceinline__ offset_walk([[maybe_unused]] Index x, [[maybe_unused]] Index r, const Sizes& sizes)
+      : term_walk<static_cast<int>(N), Terms, V, Index>(term_facts<Terms>::variable == loop_var::x ? x : r, sizes)... {}
+  __device__ __forceinline__ void step() { (term_walk<static_cast<int>(N), Terms, V, Index>::step(), ...); }
+  template <class Sizes>
+  __device__ __forceinline__ std::int64_t offset(const Sizes& sizes) const {
+    return (sinter::detail::resolve(Offset, sizes) + ... +
+            term_walk<static_cast<int>(N), Terms, V, Index>::offset(sizes));
+  }
+};
+
 /// The Width neighbours along Vector that begin at (x, r). Extra is added to every offset (a gather's own part).
 template <class T, class At, loop_var Vector, int Width, access Kind, long Step, bool ReadOnly>
 struct lanes_at {
+  template <class Index>
+  using walk = offset_walk<At, Vector, Index>;
   template <class Tile, class Sizes>
   static __device__ __forceinline__ std::int64_t offset(int lane, const Tile& t, int u, const Sizes& sizes) {
     if constexpr (Kind == access::irregular) {
@@ -204,6 +264,15 @@ struct lanes_at {
       const compute_t<T> value = widen<T>(element(base, 0, t, u, sizes));
 #pragma unroll
       for (int j = 0; j < Width; ++j) out[j] = value;
+    } else if constexpr (Kind == access::irregular && Width > 1) {
+      walk<typename Tile::index> along(t.x(u), t.r(u), sizes);
+#pragma unroll
+      for (int j = 0; j < Width; ++j) {
+        T value[1];
+        wide<T, 1>::template read_stored<ReadOnly>(value, base + along.offset(sizes));
+        out[j] = widen<T>(value[0]);
+        along.step();
+      }
     } else {
 #pragma unroll
       for (int j = 0; j < Width; ++j) out[j] = widen<T>(element(base, j, t, u, sizes));
@@ -225,6 +294,13 @@ struct lanes_at {
                                                const Sizes& sizes) {
     if constexpr (Kind == access::contiguous) {
       wide<T, Width>::template write<Tile::tiling::loose>(base + offset(0, t, u, sizes), in);
+    } else if constexpr (Kind == access::irregular && Width > 1) {
+      walk<typename Tile::index> along(t.x(u), t.r(u), sizes);
+#pragma unroll
+      for (int j = 0; j < Width; ++j) {
+        base[along.offset(sizes)] = in[j];
+        along.step();
+      }
     } else {
 #pragma unroll
       for (int j = 0; j < Width; ++j) base[offset(j, t, u, sizes)] = in[j];

@@ -46,10 +46,10 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
 template <long StaticNumel = -1, int FewBlocks = 0, class... S, class Args>
 void launch_loose(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using facts = loose_facts<body<S...>>;
-  constexpr std::int64_t tile = pointwise_threads * facts::width, few = FewBlocks * tile;
+  constexpr std::int64_t tile = pointwise_threads * facts::width * loose_turns<body<S...>>, few = FewBlocks * tile;
   if constexpr (facts::width > 0 && (StaticNumel < 0 || StaticNumel > few)) {
     const auto plan = facts::plan(args);
-    if (plan.period > 0 && args.numel > few)
+    if (plan.possible && args.numel > few)
       return launch(&sinter::cuda::pointwise_loose<body<S...>, Args>,
                     dim3(static_cast<unsigned>((args.numel + plan.lead + tile - 1) / tile)), dim3(pointwise_threads),
                     stream, name, args, plan);

@@ -19,11 +19,12 @@ template <class Body>
 using loose_plan_of = loose_plan<loose_facts<Body>::num_loads>;
 
 /// A thread has one chunk. Of several, which must all be simple to be read at once, more would go element by element.
-template <class Body>
+template <class Body, bool Walks = false>
 struct loose_tiling : tiling<loop_var::x, loop_var::x, loose_facts<Body>::width, 1, int> {
-  static constexpr bool loose = true;
+  static constexpr bool loose = true, walks = Walks;
   template <int I>
-  static constexpr bool shifts = loose_facts<Body>::template shifts<I>;
+  static constexpr bool shifts =
+      loose_facts<Body>::template shifts<I> && !(Walks && loose_facts<Body>::template breaks<I>);
   template <int I>
   static constexpr bool leads = loose_facts<Body>::template leads<I>;
   struct staging {
@@ -41,7 +42,7 @@ struct masks_or_others {
 };
 
 /// Does the mask of load I, if it has one, let in all of the chunk at x or nothing, and may the words around it be
-/// read? What begins anew nowhere leaves memory only at the ends of x.
+/// read then?
 template <class Body, int I, class S, class Frame, class Args>
 __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, const loose_plan_of<Body>& plan) {
   using access = loose_access<S>;
@@ -56,7 +57,7 @@ __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, c
       mask[j] = mask[0];
     }
   }
-  if constexpr (access::loads) {
+  if constexpr (loose_facts<Body>::masked && access::loads) {
     if constexpr (access::masked || loose_at<typename access::at>::breaks) {
       using T = typename access::element;
       constexpr int number = loose_facts<Body>::template number<I>, slot = access::slot;
@@ -69,17 +70,18 @@ __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, c
   return readable;
 }
 
-/// Does the chunk at x lie inside of a row and of memory? The frame has the masks.
+/// Does the chunk at x lie inside of a row and of memory, with what else its words hold? In front of the chunk and
+/// behind it there has to be as much as that. The frame has the masks.
 template <class... S, std::size_t... I, class Frame, class Args>
 __device__ __forceinline__ bool is_simple(body<S...>, std::index_sequence<I...>, Frame& f, int x, const Args& args,
                                           const loose_plan_of<body<S...>>& plan) {
   using facts = loose_facts<body<S...>>;
-  constexpr int width = facts::width;
-  bool simple = (plan.period > 0) & (x >= width) & (x <= static_cast<int>(args.numel) - 2 * width);
+  constexpr int width = facts::width, around = facts::masked ? 0 : width;
+  bool simple = (x >= width) & (x <= static_cast<int>(args.numel) - 2 * width);
   if constexpr (facts::period != facts::no_period) {
     const auto period = static_cast<unsigned>(
         facts::period == facts::planned_period ? plan.period : sinter::detail::resolve(facts::period, args.sizes));
-    simple &= static_cast<unsigned>(x) % period + width <= period;
+    simple &= static_cast<unsigned>(x) % period - around <= period - (width + 2 * around);
   }
   return (simple & ... & is_readable<body<S...>, static_cast<int>(I), S>(f, x, args, plan));
 }
@@ -108,6 +110,42 @@ __device__ __forceinline__ void take_elements(const Args& args, unsigned others,
   }
 }
 
+/// Chunks that a thread takes one after another: two where it hardly reads, or there were too many blocks to begin.
+template <class Body>
+inline constexpr int loose_turns = loose_facts<Body>::reads_all ? 1 : 2;
+
+template <class Tiling, class Plan>
+__device__ __forceinline__ tile<Tiling> loose_tile(const Plan& plan, int x) {
+  tile<Tiling> tile;
+  tile.staging.plan = &plan;
+  tile.at[0] = x, tile.ok[0] = true;
+  return tile;
+}
+
+/// The chunk at x. False: it is left.
+template <class Body, class Args>
+__device__ __forceinline__ bool take_chunk(const Args& args, const loose_plan_of<Body>& plan, int x) {
+  using facts = loose_facts<Body>;
+  if constexpr (facts::walks) {
+    if (!facts::may_be_simple || plan.period == 0) {
+      using tiling = loose_tiling<Body, true>;
+      frame<Body, tiling> frame;
+      const bool inside = (x >= facts::width) & (x <= static_cast<int>(args.numel) - 2 * facts::width);
+      if (inside) evaluate<every_statement>(frame, loose_tile<tiling>(plan, x), args);
+      return inside;
+    }
+  }
+  if constexpr (facts::may_be_simple) {
+    using tiling = loose_tiling<Body>;
+    const tile<tiling> tile = loose_tile<tiling>(plan, x);
+    frame<Body, tiling> frame;
+    evaluate<masks_or_others<Body, true>>(frame, tile, args);
+    const bool simple = is_simple(Body{}, std::make_index_sequence<Body::size>{}, frame, x, args, plan);
+    if (simple) evaluate<masks_or_others<Body, false>>(frame, tile, args);
+    return simple;
+  }
+}
+
 }  // namespace detail
 
 /// Body over numel elements. Requires: numel fits int; the plan is loose_facts<Body>::plan(args).
@@ -115,18 +153,15 @@ template <class Body, class Args>
 __global__ void __launch_bounds__(detail::pointwise_threads, detail::has_doubles<Body> ? 1 : 0)
     pointwise_loose(const Args args, const detail::loose_plan_of<Body> plan) {
   detail::begin_kernel();
-  using tiling = detail::loose_tiling<Body>;
-  constexpr int width = tiling::width;
+  constexpr int width = detail::loose_facts<Body>::width, turns = detail::loose_turns<Body>;
   const int thread = static_cast<int>(threadIdx.x);
-  const int first = static_cast<int>(blockIdx.x) * (detail::pointwise_threads * width) - plan.lead;
-  detail::tile<tiling> tile;
-  tile.staging.plan = &plan;
-  tile.at[0] = first + thread * width, tile.ok[0] = true;
-  detail::frame<Body, tiling> frame;
-  detail::evaluate<detail::masks_or_others<Body, true>>(frame, tile, args);
-  const bool simple = detail::is_simple(Body{}, std::make_index_sequence<Body::size>{}, frame, tile.at[0], args, plan);
-  if (simple) detail::evaluate<detail::masks_or_others<Body, false>>(frame, tile, args);
-  detail::take_elements<Body>(args, __ballot_sync(0xffffffffu, !simple), first + thread / 32 * 32 * width);
+#pragma unroll 1
+  for (int k = 0; k < turns; ++k) {
+    const int block = static_cast<int>(blockIdx.x) * turns + k;
+    const int first = block * (detail::pointwise_threads * width) - plan.lead;
+    const bool taken = detail::take_chunk<Body>(args, plan, first + thread * width);
+    detail::take_elements<Body>(args, __ballot_sync(0xffffffffu, !taken), first + thread / 32 * 32 * width);
+  }
 }
 
 }  // namespace sinter::cuda

@@ -47,12 +47,13 @@ struct lane_shape {
   static constexpr bool stays_aligned = !tiling::loose || tiling::template leads<I>;
   static constexpr bool read_only = tiling::early_loads && facts::only_reads(touches.slot);
   template <class T, class At>
-  using memory = lanes_at<T, At, tiling::vector, width,
-                          in_shifted_row || drifts == drift::whole                     ? access::contiguous
-                          : width == 1 || drifts == drift::single                      ? access::irregular
-                          : !stays_aligned && touches.where.kind == access::contiguous ? access::strided
-                                                                                       : touches.where.kind,
-                          in_shifted_row ? 1 : touches.where.step, read_only>;
+  using memory =
+      lanes_at<T, At, tiling::vector, width,
+               in_shifted_row || drifts == drift::whole                                           ? access::contiguous
+               : width == 1 || drifts == drift::single || (tiling::walks && loose_at<At>::breaks) ? access::irregular
+               : !stays_aligned && touches.where.kind == access::contiguous                       ? access::strided
+                                                                                                  : touches.where.kind,
+               in_shifted_row ? 1 : touches.where.step, read_only>;
   /// One index for all neighbours, and neighbours in memory: a row of an embedding table.
   static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
 };
