@@ -19,6 +19,7 @@ inline constexpr int transposed_threads = 256;
 template <class Body, int Width, class Index>
 struct staged_tiling
     : tiling<loop_var::x, loop_var::x, Width, tile_rows * tile_columns / transposed_threads / Width, Index> {
+  static constexpr bool guards = true, early_loads = false;
   static constexpr int along = tile_columns / Width, rows = transposed_threads / along;
   struct staging {
     unsigned char* storage = nullptr;
@@ -123,6 +124,16 @@ __device__ __forceinline__ void stage_stores(body<S...>, std::index_sequence<I..
   (stage<(transposed_facts<B>::facts.offset[I] > 0), static_cast<int>(I), S>::template write<B>(storage, t, args), ...);
 }
 
+/// What is read where it lies and depends on nothing: under way while tiles are staged.
+template <class Body, bool Wanted>
+struct direct_loads {
+  static constexpr bool select(int s) {
+    const auto& info = body_facts<Body>::facts.info[s];
+    return Wanted == (info.kind == statement_kind::source && transposed_facts<Body>::facts.offset[s] == 0 &&
+                      access_facts<Body>::at(loop_var::x, 1).touches[s].bytes > 0 && info.operands[0] < 0);
+  }
+};
+
 }  // namespace detail
 
 /// Body over numel elements, seen as rows of `columns`. Requires: as pointwise; Width divides columns.
@@ -138,9 +149,6 @@ __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transpos
   const detail::matrix_tile<Index> at = {block / tiles_along * detail::tile_rows,
                                          block % tiles_along * detail::tile_columns,
                                          static_cast<Index>(args.numel) / columns, columns};
-  detail::stage_loads(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
-  __syncthreads();
-
   const int thread = static_cast<int>(threadIdx.x);
   detail::tile<tiling> tile;
   tile.staging = {storage, thread / tiling::along, thread % tiling::along * Width};
@@ -148,10 +156,13 @@ __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transpos
   for (int u = 0; u < tiling::items; ++u) {
     const Index i = at.row + tile.staging.row + u * tiling::rows, j = at.column + tile.staging.column;
     tile.ok[u] = i < at.num_rows && j < columns;
-    tile.at[u] = tile.ok[u] ? i * columns + j : 0;
+    tile.at[u] = i * columns + j;
   }
   detail::frame<Body, tiling> frame;
-  detail::evaluate<detail::every_statement>(frame, tile, args);
+  detail::evaluate<detail::direct_loads<Body, true>>(frame, tile, args);
+  detail::stage_loads(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
+  __syncthreads();
+  detail::evaluate<detail::direct_loads<Body, false>>(frame, tile, args);
   if constexpr (facts.stores) {
     __syncthreads();
     detail::stage_stores(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
