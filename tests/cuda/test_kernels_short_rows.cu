@@ -126,6 +126,12 @@ TEST_CASE("short rows of run-time length") {
     }
 }
 
+TEST_CASE("so many short rows of run-time length that runs are full") {
+  for (const auto& [rows, columns] : {std::pair{200003, 7}, {150001, 40}, {13001, 101}, {5301, 256}})
+    test_sum_of_two<d0, -1>(rows, columns, 2, 3);
+  test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16, dynamic", 1500001, 5, 3, 1);
+}
+
 TEST_CASE("short rows of several types and alignments") {
   for (const std::int64_t rows : row_counts) {
     test_sum_of_two<7, 7>(rows, 7, 0, 0);

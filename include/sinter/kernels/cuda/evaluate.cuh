@@ -32,7 +32,7 @@ struct evaluation_order {
     int waiting = 0;
     for (int s = size - 1; s >= 0; --s) {
       const auto& info = body_facts<B>::facts.info[s];
-      const bool reads = info.kind == statement_kind::source && !staged[s] &&
+      const bool reads = info.kind == statement_kind::source && (!staged[s] || Frame::tiling::reads_ahead) &&
                          access_facts<B>::at(Frame::tiling::vector, Frame::tiling::width).touches[s].bytes > 0;
       t.first[s] = (t.first[s] || reads) && Which::select(s);
       if (!t.first[s]) continue;

@@ -27,8 +27,9 @@ struct tiling {
   struct staging {};  // of loads that do not come from memory: a tiling of another class may have some
   template <int I>
   static constexpr bool stages = false;
-  static constexpr bool guards = false;   // loads look whether an item is `ok`
-  static constexpr bool shifted = false;  // rows may begin and end inside of a vector; see shifted.hpp
+  static constexpr bool reads_ahead = false;  // all of a tile's before anything is stored: results lie near
+  static constexpr bool guards = false;       // loads look whether an item is `ok`
+  static constexpr bool shifted = false;      // rows may begin and end inside of a vector; see shifted.hpp
   static constexpr drift drifts = drift::none;
   static constexpr bool loose = false;  // items may begin anywhere in memory; see loose.hpp
   static constexpr bool walks = false;  // ... and rows end anywhere inside of them

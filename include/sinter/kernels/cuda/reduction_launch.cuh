@@ -176,9 +176,7 @@ template <int Width, long Rnumel, int Items, int Full, class... S, class Args, c
 void launch_runs(body<S...>, const Args& args, const Shape& shape, cudaStream_t stream, const char* name) {
   const int rows = shape.get().rows();
   using phases = phase_facts<body<S...>>;
-  constexpr bool weighted = Rnumel < 0 && short_facts<body<S...>, Rnumel>::facts.weights;  // with their addresses
-  constexpr int light = weighted ? 6 : light_short_blocks;
-  constexpr int blocks = phases::is_light && phases::kept_bytes <= 4 ? light : 1;
+  constexpr int blocks = phases::is_light && phases::kept_bytes <= 4 ? light_short_blocks : 1;
   launch(&reduction_short<body<S...>, Rnumel, Width, Items, blocks, Full, Shape, Args>,
          dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)), dim3(short_block), stream, name, args, shape);
 }
@@ -198,14 +196,15 @@ bool launch_short(body<S...>, const Args& args, bool fits, cudaStream_t stream, 
       launch_runs<width, Rnumel, shape.items, full>(held{}, args, fixed{}, stream, name);
       return true;
     }
-  } else if constexpr (facts::facts.possible && run_fits(loose_rows::turn, facts::facts.total)) {
-    constexpr int turns = run_fits(2 * loose_rows::turn, facts::facts.total) ? 2 : 1;
-    if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel > loose_rows::most || !facts::holds(args) ||
+  } else if constexpr (facts::facts.possible) {
+    if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel > longest_walked || !facts::holds(args) ||
         (fits && args.rnumel * facts::facts.smallest % 16 == 0))
       return false;
-    using loose = loose_short<turns>;
-    const loose shape{choose_loose_short(static_cast<int>(args.rnumel), facts::facts.largest, loose::capacity)};
-    launch_runs<1, Rnumel, loose_rows::items, 0>(held{}, args, shape, stream, name);
+    using loose = loose_short<run_elements(facts::facts)>;
+    const loose shape{
+        choose_loose_short(args.numel, static_cast<int>(args.rnumel), facts::facts.largest, loose::capacity)};
+    if (shape.shape.items == 0) return false;
+    launch_runs<1, Rnumel, walked, 0>(held{}, args, shape, stream, name);
     return true;
   }
   return false;

@@ -34,8 +34,8 @@ struct short_facts<body<S...>, Rnumel> {
     int bytes[size + 1]{};                                // of an element of such an access; 0: it is none
     int number[size + 1]{};                               // of the access among them
     int count = 0, largest = 0, smallest = 0, total = 0;  // accesses, and bytes of their elements
-    bool stores = false, weights = false;                 // weights: what moves along the row only
-    bool possible = false;                                // all that moves with the row and along it is such an access
+    bool stores = false;
+    bool possible = false;  // all that moves with the row and along it is such an access
   };
   static constexpr table facts = [] {
     table t{{bytes_of<shifted_access<S>>()..., 0}};
@@ -46,7 +46,6 @@ struct short_facts<body<S...>, Rnumel> {
       t.number[s] = t.count;
       if (t.bytes[s] == 0) {
         others = others || (all[s].bytes > 0 && info.reads_x && info.reads_r);
-        t.weights = t.weights || (all[s].bytes > 0 && !info.reads_x && info.reads_r);
         continue;
       }
       ++t.count;
@@ -83,7 +82,7 @@ inline constexpr int short_run_bytes = 10240;
 inline constexpr int short_words = 32;
 
 struct short_shape {
-  int items = 0;        // groups of `width` neighbours that a thread has of a row; 0: rows are not short
+  int items = 0;        // groups of `width` neighbours that a thread has of a row, at most; 0: rows are not short
   int log_threads = 0;  // of those that share a row, up to 32
   int turns = 1;        // rows that they take one after another
   bool apart = false;   // rows of one warp are as far from each other as they can be, not neighbours
@@ -138,20 +137,36 @@ struct fixed_short {
   SINTER_HOST_DEVICE static constexpr short_shape get() { return {Items, LogThreads, Turns, Apart}; }
   static constexpr int capacity = get().rows() * static_cast<int>(Rnumel);
 };
-/// One that is known at launch, for rows of up to `most` elements; a run has room for one turn or two.
-struct loose_rows {
-  static constexpr int items = 8, most = 32 * items, turn = short_block * items;
-};
-template <int Turns>
+/// One that is known at launch: a thread walks its part of a row in shared memory, `walked` neighbours at a time, again
+/// in every phase.
+inline constexpr int walked = 4;
+inline constexpr int longest_walked = 1024;
+template <int Capacity>
 struct loose_short {
-  static constexpr int capacity = Turns * loose_rows::turn;
+  static constexpr int capacity = Capacity;
   short_shape shape;
   SINTER_HOST_DEVICE constexpr short_shape get() const { return shape; }
 };
-constexpr short_shape choose_loose_short(int rnumel, int bytes, int capacity) {
-  short_shape s{loose_rows::items};
-  while (s.items << s.log_threads < rnumel) ++s.log_threads;
-  return share_run(s, rnumel * bytes, bytes, capacity * bytes);
+/// Blocks that leave no multiprocessor idle; of fewer rows each takes less.
+inline constexpr int enough_blocks = 1024;
+/// Of as few threads to a row as fill a run. An odd number of elements spreads them over the banks.
+constexpr short_shape choose_loose_short(std::int64_t numel, int rnumel, int bytes, int capacity) {
+  short_shape s{rnumel};
+  while (s.items > capacity / short_block && s.log_threads <= 5) {
+    ++s.log_threads;
+    s.items = ((rnumel - 1) >> s.log_threads) + 1 | 1;
+  }
+  if (s.log_threads > 5) return {};
+  const std::int64_t most = numel * rnumel / enough_blocks, least = static_cast<std::int64_t>(s.rows()) * rnumel;
+  if (most < capacity) capacity = static_cast<int>(most > least ? most : least);
+  return share_run(s, rnumel * bytes, s.items * bytes, capacity * bytes);
+}
+
+/// Elements of a run: less where there are many accesses.
+template <class Facts>
+constexpr int run_elements(const Facts& facts) {
+  const int together = 40 * 1024 / facts.total, alone = short_run_bytes / facts.largest;
+  return together < alone ? together : alone;
 }
 
 /// Do runs of so many elements fit into the shared memory that every kernel may have, of 48 KB, with what lies around
@@ -166,10 +181,8 @@ inline constexpr short_shape short_of = [] {
   if constexpr (Rnumel <= 0 || Rnumel > short_most || !facts.possible) return short_shape{};
   else {
     constexpr int width = access_facts<Held>::vector_width(loop_var::r, Rnumel);
-    constexpr int together = 40 * 1024 * facts.largest / facts.total;  // less for each access where there are many
-    constexpr short_shape shape =
-        choose_short(static_cast<int>(Rnumel) / width, width, facts.largest, body_facts<Held>::num_phases,
-                     together < short_run_bytes ? together : short_run_bytes);
+    constexpr short_shape shape = choose_short(static_cast<int>(Rnumel) / width, width, facts.largest,
+                                               body_facts<Held>::num_phases, run_elements(facts) * facts.largest);
     const bool whole = Rnumel * facts.smallest % 16 == 0;
     return !whole && run_fits(shape.rows() * static_cast<int>(Rnumel), facts.total) ? shape : short_shape{};
   }

@@ -287,7 +287,10 @@ struct run_statement<compute<Op, T, Result, A, B, C>> : run_by_lane<run_statemen
     using R = compute_t<Result>;
     using F = function_for<Op, T>;
     constexpr int own = lanes::facts.lanes[I], divisors = lanes::facts.lanes[B >= 0 ? B : I];
-    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float> && own >= 4 * divisors)
+    using facts = body_facts<typename Frame::body_type>;
+    constexpr bool by_row = facts::facts.where[I] == scope::element && facts::facts.where[B >= 0 ? B : I] == scope::row;
+    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float> &&
+                  (own >= 4 * divisors || (Frame::tiling::streamed && by_row)))
       return static_cast<R>(std::conditional_t < Frame::tiling::streamed && sizeof(T) == 2, rough_reciprocal,
                             reciprocal_divisor > (lane_of<B>(f, lane)).divide(lane_of<A>(f, lane)));
     else if constexpr (C >= 0)
