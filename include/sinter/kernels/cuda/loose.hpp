@@ -16,12 +16,24 @@ namespace sinter::cuda::detail {
 struct loose_range {
   std::uintptr_t first = 0, end = 0;
 };
+/// n / d, for n below 2^31 as a product, 2n * factor / 2^(32 + shift).
+struct divisor {
+  unsigned factor = 0;
+  int shift = 0;
+  divisor() = default;
+  constexpr explicit divisor(std::int64_t d) {
+    while (std::int64_t(1) << shift < d) ++shift;
+    factor = static_cast<unsigned>((std::uint64_t(1) << (31 + shift)) / static_cast<std::uint64_t>(d) + 1);
+  }
+};
+
 /// What a launch of N loose loads knows. Chunks begin `lead` elements early, so that stores are aligned. Rows end at
 /// multiples of `period` only; 0: too few chunks are simple. Is it `possible` to go in chunks at all?
 template <int N>
 struct loose_plan {
   int lead = 0, period = 0;
   bool possible = true;
+  divisor length;  // of a row, if there is one such number
   loose_range ranges[N > 0 ? N : 1];
 };
 
@@ -89,6 +101,16 @@ struct loose_facts<body<S...>> {
     };
     (take_in(loose_access<S>{}), ...);
     return all;
+  }();
+  /// Where a row is read again and again, chunks keep away from its ends by their own length: the words around them are
+  /// its own. Others have to be looked at.
+  static constexpr bool keeps_away = [] {
+    bool any = false;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::loads) any = any || (loose_at<typename A::at>::breaks && loose_at<typename A::at>::size == 1);
+    };
+    (take_in(loose_access<S>{}), ...);
+    return any && !(loose_access<S>::masked || ...);
   }();
   template <int I>
   static constexpr bool breaks = [] {
@@ -228,8 +250,12 @@ struct loose_facts<body<S...>> {
   template <class Args>
   static loose_plan<num_loads> plan(const Args& args) {
     loose_plan<num_loads> p;
-    const std::int64_t period = period_of([&](long n) { return sinter::detail::resolve(n, args.sizes); });
-    p.period = period < least_period(width) ? 0 : static_cast<int>(period);
+    if constexpr (is_dynamic(period)) {
+      const std::int64_t length = sinter::detail::resolve(period, args.sizes);
+      if (length > 0) p.length = divisor(length);
+    }
+    const std::int64_t shortest = period_of([&](long n) { return sinter::detail::resolve(n, args.sizes); });
+    p.period = shortest < least_period(width) ? 0 : static_cast<int>(shortest);
     p.possible = walks || p.period > 0;
     int n = 0, known = 1;  // the lead is known modulo this
     bool agree = true;     // do all stores want the same lead?

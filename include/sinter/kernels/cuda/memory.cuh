@@ -10,6 +10,19 @@
 
 namespace sinter::cuda::detail {
 
+/// u / N, N a body's number; `sizes` may know a faster way.
+template <long N, class Wide, class Sizes>
+__device__ __forceinline__ Wide quotient_by(Wide u, const Sizes& sizes) {
+  if constexpr (sizeof(Wide) == 4 && requires { sizes.template quotient<N>(u); }) return sizes.template quotient<N>(u);
+  else return u / static_cast<Wide>(sinter::detail::resolve(N, sizes));
+}
+template <long N, class Wide, class Sizes>
+__device__ __forceinline__ Wide rest_by(Wide u, const Sizes& sizes) {
+  if constexpr (sizeof(Wide) == 4 && requires { sizes.template quotient<N>(u); })
+    return u - sizes.template quotient<N>(u) * static_cast<Wide>(sinter::detail::resolve(N, sizes));
+  else return u % static_cast<Wide>(sinter::detail::resolve(N, sizes));
+}
+
 /// The part of an offset that comes from the terms of one variable. The linear index may be 32 bits wide (divisions are
 /// then cheap), the offset never is: strides times indices may pass 2^31 long before the index does.
 template <class At>
@@ -23,8 +36,8 @@ struct offset_of<at<Offset, Terms...>> {
     if constexpr (t::div != 1 || t::mod != 0) {
       using wide = std::conditional_t<sizeof(Index) == 8, std::uint64_t, std::uint32_t>;
       wide u = static_cast<wide>(i);  // never negative; unsigned division is cheaper
-      if constexpr (t::div != 1) u /= static_cast<wide>(sinter::detail::resolve(t::div, sizes));
-      if constexpr (t::mod != 0) u %= static_cast<wide>(sinter::detail::resolve(t::mod, sizes));
+      if constexpr (t::div != 1) u = quotient_by<t::div>(u, sizes);
+      if constexpr (t::mod != 0) u = rest_by<t::mod>(u, sizes);
       value = static_cast<Index>(u);
     }
     constexpr bool narrow_coef = !is_dynamic(t::coef) && t::coef > -(1L << 31) && t::coef < (1L << 31);
@@ -177,12 +190,12 @@ class term_walk {
     wide u = static_cast<wide>(i);
     if constexpr (t::div != 1) {
       div_ = static_cast<Index>(sinter::detail::resolve(t::div, sizes));
-      rest_ = static_cast<Index>(u % static_cast<wide>(div_));
-      u /= static_cast<wide>(div_);
+      rest_ = static_cast<Index>(rest_by<t::div>(u, sizes));
+      u = quotient_by<t::div>(u, sizes);
     }
     if constexpr (t::mod != 0) {
       mod_ = static_cast<Index>(sinter::detail::resolve(t::mod, sizes));
-      u %= static_cast<wide>(mod_);
+      u = rest_by<t::mod>(u, sizes);
     }
     value_ = static_cast<Index>(u);
   }

@@ -36,13 +36,32 @@ struct loose_tiling : tiling<loop_var::x, loop_var::x, loose_facts<Body>::width,
   };
 };
 
+/// The numbers of a launch, of which `Number` divides by a multiplication; and its arguments with them.
+template <long Number, class Sizes>
+struct divided_sizes {
+  const Sizes& all;
+  const divisor& by;
+  __device__ __forceinline__ std::int64_t operator[](int slot) const { return all[slot]; }
+  template <long N>
+  requires(N == Number && is_dynamic(N)) __device__ __forceinline__ unsigned quotient(unsigned n) const {
+    return __umulhi(2 * n, by.factor) >> by.shift;
+  }
+};
+template <long Number, class Args>
+struct divided_args {
+  const decltype(Args::pointers)& pointers;
+  const decltype(Args::scalars)& scalars;
+  divided_sizes<Number, decltype(Args::sizes)> sizes;
+  std::int64_t numel, rnumel;
+};
+
 template <class Body, bool Masks>
 struct masks_or_others {
   static constexpr bool select(int s) { return loose_facts<Body>::masks.needed[s] == Masks; }
 };
 
 /// Does the mask of load I, if it has one, let in all of the chunk at x or nothing, and may the words around it be
-/// read then?
+/// read then? What begins anew nowhere leaves memory only at the ends of x.
 template <class Body, int I, class S, class Frame, class Args>
 __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, const loose_plan_of<Body>& plan) {
   using access = loose_access<S>;
@@ -57,7 +76,7 @@ __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, c
       mask[j] = mask[0];
     }
   }
-  if constexpr (loose_facts<Body>::masked && access::loads) {
+  if constexpr (access::loads && !loose_facts<Body>::keeps_away) {
     if constexpr (access::masked || loose_at<typename access::at>::breaks) {
       using T = typename access::element;
       constexpr int number = loose_facts<Body>::template number<I>, slot = access::slot;
@@ -70,18 +89,22 @@ __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, c
   return readable;
 }
 
-/// Does the chunk at x lie inside of a row and of memory, with what else its words hold? In front of the chunk and
-/// behind it there has to be as much as that. The frame has the masks.
+/// Does the chunk at x lie inside of a row and of memory, with what else its words hold? The frame has the masks.
 template <class... S, std::size_t... I, class Frame, class Args>
 __device__ __forceinline__ bool is_simple(body<S...>, std::index_sequence<I...>, Frame& f, int x, const Args& args,
                                           const loose_plan_of<body<S...>>& plan) {
   using facts = loose_facts<body<S...>>;
-  constexpr int width = facts::width, around = facts::masked ? 0 : width;
+  constexpr int width = facts::width, around = facts::keeps_away ? width : 0;
   bool simple = (x >= width) & (x <= static_cast<int>(args.numel) - 2 * width);
   if constexpr (facts::period != facts::no_period) {
-    const auto period = static_cast<unsigned>(
-        facts::period == facts::planned_period ? plan.period : sinter::detail::resolve(facts::period, args.sizes));
-    simple &= static_cast<unsigned>(x) % period - around <= period - (width + 2 * around);
+    unsigned period, rest;
+    if constexpr (facts::period == facts::planned_period) {
+      period = static_cast<unsigned>(plan.period), rest = static_cast<unsigned>(x) % period;
+    } else {
+      period = static_cast<unsigned>(sinter::detail::resolve(facts::period, args.sizes));
+      rest = rest_by<facts::period>(static_cast<unsigned>(x), args.sizes);
+    }
+    simple &= rest - around <= period - (width + 2 * around);
   }
   return (simple & ... & is_readable<body<S...>, static_cast<int>(I), S>(f, x, args, plan));
 }
@@ -151,8 +174,10 @@ __device__ __forceinline__ bool take_chunk(const Args& args, const loose_plan_of
 /// Body over numel elements. Requires: numel fits int; the plan is loose_facts<Body>::plan(args).
 template <class Body, class Args>
 __global__ void __launch_bounds__(detail::pointwise_threads, detail::has_doubles<Body> ? 1 : 0)
-    pointwise_loose(const Args args, const detail::loose_plan_of<Body> plan) {
+    pointwise_loose(const Args given, const detail::loose_plan_of<Body> plan) {
   detail::begin_kernel();
+  const detail::divided_args<detail::loose_facts<Body>::period, Args> args{
+      given.pointers, given.scalars, {given.sizes, plan.length}, given.numel, given.rnumel};
   constexpr int width = detail::loose_facts<Body>::width, turns = detail::loose_turns<Body>;
   const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll 1
