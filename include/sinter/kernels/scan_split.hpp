@@ -72,17 +72,18 @@ struct scan_facts<body<S...>> {
   /// What is reduced is known only after all blocks.
   static constexpr bool can_split = facts::has_scan && !stages.reduces;
 
-  /// Where the states of scan s begin in the workspace (s = size: its total size): a ticket, then for each stage and
-  /// line a flag per part and per group, then for each scan as many states for each of numel rows or columns. A line is
-  /// a row, or the columns that one block takes.
-  SINTER_HOST_DEVICE static constexpr std::int64_t num_counters(std::int64_t lines, std::int64_t slots) {
-    return 4 + num_stages * lines * slots;
+  /// Where the states of scan s begin in the workspace (s = size: its total size): a ticket, then, of columns, for each
+  /// stage and line a flag per part and per group, then for each scan as many states for each of numel rows or columns.
+  /// A line is a row, or the columns that one block takes. The states of rows have a mark in every word instead.
+  SINTER_HOST_DEVICE static constexpr std::int64_t num_counters(orientation o, std::int64_t lines, std::int64_t slots) {
+    return 4 + (o == orientation::row ? 0 : num_stages * lines * slots);
   }
-  SINTER_HOST_DEVICE static constexpr std::int64_t offset(int s, std::int64_t lines, std::int64_t slots,
+  SINTER_HOST_DEVICE static constexpr std::int64_t offset(int s, orientation o, std::int64_t lines, std::int64_t slots,
                                                           std::int64_t numel) {
     int i = 0;
-    std::int64_t total = round_up(num_counters(lines, slots) * 4, 16);
-    ((total += i++ < s ? round_up(numel * slots * scan_state_bytes<S>, 16) : 0), ...);
+    std::int64_t total = round_up(num_counters(o, lines, slots) * 4, 16);
+    const auto bytes = [&](std::int64_t one) { return o == orientation::row ? (one + 3) / 4 * 8 : one; };
+    ((total += i++ < s ? round_up(numel * slots * bytes(scan_state_bytes<S>), 16) : 0), ...);
     return total;
   }
 };
@@ -103,7 +104,7 @@ constexpr std::int64_t scan_workspace_bytes(std::int64_t numel, std::int64_t rnu
     const std::int64_t lines =
         O == orientation::row ? numel : (numel + detail::scan_column_line - 1) / detail::scan_column_line;
     if (numel <= 0 || parts <= 1 || lines >= detail::scan_split_lines * (O == orientation::row ? 1 : 16)) return 0;
-    return facts::offset(facts::size, lines, detail::slots_of(O, parts), numel);
+    return facts::offset(facts::size, O, lines, detail::slots_of(O, parts), numel);
   } else {
     return 0;
   }

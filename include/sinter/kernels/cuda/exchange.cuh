@@ -70,4 +70,40 @@ __device__ __forceinline__ T read_shared_by_blocks(const T* p) {
   return v;
 }
 
+/// A state whose words are marked as written, so that whoever sees them all has it: no fence, no flag beside it. Every
+/// word is at zero before.
+template <class T>
+struct marked {
+  static constexpr int count = words_of<T>::count;
+  std::uint64_t words[count];
+
+  __device__ __forceinline__ void write(const T& value) {
+    const words_of<T> from(value);
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(words + i), "l"(std::uint64_t(1) << 32 | from.w[i]) : "memory");
+  }
+  __device__ __forceinline__ marked read() const {
+    marked seen;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(seen.words[i]) : "l"(words + i) : "memory");
+    return seen;
+  }
+  __device__ __forceinline__ bool is_there() const {
+    bool all = true;
+#pragma unroll
+    for (int i = 0; i < count; ++i) all &= words[i] >> 32 != 0;
+    return all;
+  }
+  __device__ __forceinline__ T value() const {
+    unsigned w[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) w[i] = static_cast<unsigned>(words[i]);
+    T v;
+    memcpy(&v, w, sizeof(T));
+    return v;
+  }
+};
+
 }  // namespace sinter::cuda::detail

@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(Threads, detail::scan_least_blocks<Body>)
                               static_cast<Index>(args.rnumel), threads{});
   detail::frame<Body, tiling> frame;
   detail::scan_storage<Body> storage{shared};
-  detail::row_chain<Body> chain{{split, row}, part};
+  detail::row_chain<Body> chain{split, row, part};
   const bool writer = threadIdx.x == 0 && part == 0;
   detail::evaluate<detail::rows_of_phase<Body, 0>>(frame, tile, args, writer);
   detail::evaluate_stages<Body, 0, false>(frame, tile, args, storage, threads{}, chain);

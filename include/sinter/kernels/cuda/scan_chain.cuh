@@ -54,92 +54,80 @@ __device__ __forceinline__ std::int64_t take_ticket(const scan_split& split) {
   return taken;
 }
 
-/// The flags and states of one line.
-template <class Body>
-struct scan_line {
-  const scan_split& split;
-  std::int64_t line;
-
-  __device__ __forceinline__ unsigned* flag(int stage, std::int64_t slot) const {
-    return static_cast<unsigned*>(split.workspace) + 4 + (stage * split.lines + line) * split.slots + slot;
-  }
-  template <class Scan>
-  __device__ __forceinline__ typename Scan::state* states() const {
-    return reinterpret_cast<typename Scan::state*>(
-        static_cast<unsigned char*>(split.workspace) +
-        scan_facts<Body>::offset(Scan::number, split.lines, split.slots, split.numel));
-  }
-  /// After the whole block has written states.
-  __device__ __forceinline__ void announce(int stage, std::int64_t slot) const {
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) asm volatile("st.release.gpu.u32 [%0], 1;" ::"l"(flag(stage, slot)) : "memory");
-  }
-  __device__ __forceinline__ void wait(int stage, std::int64_t slot) const {
-    unsigned seen = 0;
-    while (seen == 0) asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(flag(stage, slot)) : "memory");
-  }
-  /// Threads first, first + 1, … wait for one part each, the next one for the group before.
-  __device__ __forceinline__ void wait_for(int stage, std::int64_t first, int count, std::int64_t group) const {
-    const int thread = static_cast<int>(threadIdx.x);
-    if (thread < count) wait(stage, first + thread);
-    else if (thread == count && group > 0) wait(stage, split.parts + group - 1);
-    __syncthreads();
-  }
-};
-
-/// Part `part` of row `line`.
+/// Part `part` of row `row`.
 template <class Body>
 struct row_chain {
   static constexpr int group = static_cast<int>(sinter::detail::scan_group(orientation::row)), per_lane = group / 32;
-  scan_line<Body> row;
-  std::int64_t part;
+  const scan_split& split;
+  std::int64_t row, part;
 
   /// All threads of the block have the same total. One warp reads what the group has folded, for all.
   template <class Which, int G>
   __device__ __forceinline__ void follow(scan_states<Body, 1>& total, scan_states<Body, 1>& before) {
     __shared__ scan_states<Body, 1> found;
-    const std::int64_t at = row.line * row.split.slots;
     const int thread = static_cast<int>(threadIdx.x), count = static_cast<int>(part % group);
     const std::int64_t group_number = part / group, first = part - count;
-    if (thread == 0) leave<Which>(at + part, total);
-    row.announce(G, part);
-    row.wait_for(G, first, count, group_number);
+    if (thread == 0)
+      each_scan<Which, Body>([&](auto of) {
+        using scan = decltype(of);
+        states<scan>()[part].write(lanes_of<scan::number>(total)[0]);
+      });
     if (thread < 32)
       each_scan<Which, Body>([&](auto of) {
         using scan = decltype(of);
-        const auto* states = row.template states<scan>() + at;
-        typename scan::state own = scan::init();
-#pragma unroll
-        for (int k = 0; k < per_lane; ++k)
-          if (const int j = thread * per_lane + k; j < count)
-            own = scan::combine(own, read_shared_by_blocks(states + first + j));
+        auto* const slots = states<scan>();
+        typename scan::state own = fold_share<scan>(slots + first, count);
         own = scan_lanes<scan>(own, 32).total;
-        if (group_number > 0)
-          own = scan::combine(read_shared_by_blocks(states + row.split.parts + group_number - 1), own);
-        if (thread == 0) lanes_of<scan::number>(found)[0] = own;
+        if (group_number > 0) own = scan::combine(wait_for(slots + split.parts + group_number - 1), own);
+        if (thread != 0) return;
+        lanes_of<scan::number>(found)[0] = own;
+        if (count + 1 == group && part + 1 < split.parts)
+          slots[split.parts + group_number].write(scan::combine(own, lanes_of<scan::number>(total)[0]));
       });
     __syncthreads();
     each_scan<Which, Body>(
         [&](auto of) { lanes_of<decltype(of)::number>(before)[0] = lanes_of<decltype(of)::number>(found)[0]; });
-    if (count + 1 < group || part + 1 == row.split.parts) return;
-    scan_states<Body, 1> all;
-    each_scan<Which, Body>([&](auto of) {
-      using scan = decltype(of);
-      lanes_of<scan::number>(all)[0] =
-          scan::combine(lanes_of<scan::number>(before)[0], lanes_of<scan::number>(total)[0]);
-    });
-    if (thread == 0) leave<Which>(at + row.split.parts + group_number, all);
-    row.announce(G, row.split.parts + group_number);
   }
 
  private:
-  template <class Which>
-  __device__ __forceinline__ void leave(std::int64_t slot, scan_states<Body, 1>& states) {
-    each_scan<Which, Body>([&](auto of) {
-      using scan = decltype(of);
-      row.template states<scan>()[slot] = lanes_of<scan::number>(states)[0];
-    });
+  template <class Scan>
+  __device__ __forceinline__ marked<typename Scan::state>* states() const {
+    return reinterpret_cast<marked<typename Scan::state>*>(
+               static_cast<unsigned char*>(split.workspace) +
+               scan_facts<Body>::offset(Scan::number, orientation::row, split.lines, split.slots, split.numel)) +
+           row * split.slots;
+  }
+  template <class State>
+  static __device__ __forceinline__ State wait_for(const marked<State>* slot) {
+    marked<State> seen = slot->read();
+    while (!seen.is_there()) seen = slot->read();
+    return seen.value();
+  }
+  /// Of `count` parts those that are this lane's. As many at a time are on their way as 16 registers hold.
+  template <class Scan>
+  static __device__ __forceinline__ typename Scan::state fold_share(const marked<typename Scan::state>* slots,
+                                                                    int count) {
+    using slot = marked<typename Scan::state>;
+    constexpr int at_once = per_lane * slot::count <= 8 ? per_lane : slot::count <= 4 ? 8 / slot::count : 1;
+    static_assert(per_lane % at_once == 0);
+    const int mine = static_cast<int>(threadIdx.x) * per_lane;
+    typename Scan::state own = Scan::init();
+#pragma unroll
+    for (int k = 0; k < per_lane; k += at_once) {
+      slot seen[at_once];
+      for (bool all = false; !all;) {
+        all = true;
+#pragma unroll
+        for (int i = 0; i < at_once; ++i)
+          if (mine + k + i < count) seen[i] = slots[mine + k + i].read();
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) all &= mine + k + i >= count || seen[i].is_there();
+      }
+#pragma unroll
+      for (int i = 0; i < at_once; ++i)
+        if (mine + k + i < count) own = Scan::combine(own, seen[i].value());
+    }
+    return own;
   }
 };
 
@@ -147,39 +135,48 @@ struct row_chain {
 template <class Body, int Width>
 struct column_chain {
   static constexpr int group = static_cast<int>(sinter::detail::scan_group(orientation::column));
-  scan_line<Body> columns;
-  std::int64_t part, column;
+  /// Parts that a thread reads: of the fewest threads that there are for a column.
+  static constexpr int most_each = group * static_cast<int>(sinter::detail::scan_column_line) / column_block;
+  const scan_split& split;
+  std::int64_t line, part, column;
   bool writer;  ///< leaves the states of its columns
-  int along;    ///< threads (y, …)
+  int along;    ///< threads (y, …), no more than a warp has
   unsigned char* storage;
 
   /// All threads of a column have the same total. They share what the group has folded between them.
   template <class Which, int G>
   __device__ __forceinline__ void follow(scan_states<Body, Width>& total, scan_states<Body, Width>& before) {
-    const std::int64_t numel = columns.split.numel, parts = columns.split.parts;
+    const std::int64_t parts = split.parts;
     const int thread = static_cast<int>(threadIdx.x), x = thread % along, y = thread / along;
-    const int deep = static_cast<int>(blockDim.x) / along, each = deep < group ? group / deep : 1;
+    const int deep = column_block / along, each = deep < group ? group / deep : 1;
     const int count = static_cast<int>(part % group), readers = (count + each - 1) / each;
     const std::int64_t group_number = part / group, first = part - count;
-    if (writer) leave<Which>(part, total);
-    columns.announce(G, part);
-    columns.wait_for(G, first, count, group_number);
+    leave<Which>(G, part, total);
+    wait_for(G, first, count, group_number);
     each_scan<Which, Body>([&](auto of) {
       using scan = decltype(of);
-      const auto* states = columns.template states<scan>() + column;
-      const column_states<typename scan::state> shared{reinterpret_cast<typename scan::state*>(storage)};
+      using state = typename scan::state;
+      const column_states<state> shared{reinterpret_cast<state*>(storage)};
+      state_group<state, Width> in[most_each];
+#pragma unroll
+      for (int k = 0; k < most_each; ++k) {
+#pragma unroll
+        for (state& s : in[k].states) s = scan::init();
+        if (k < each && y * each + k < count) in[k] = read_shared_by_blocks(states<scan>(first + y * each + k));
+      }
+      state_group<state, Width> handed_on;
+      if (group_number > 0) handed_on = read_shared_by_blocks(states<scan>(parts + group_number - 1));
 #pragma unroll
       for (int j = 0; j < Width; ++j) {
-        typename scan::state own = scan::init();
-        for (int k = y * each; k < y * each + each && k < count; ++k)
-          own = scan::combine(own, read_shared_by_blocks(states + (first + k) * numel + j));
+        state own = in[0].states[j];
+#pragma unroll
+        for (int k = 1; k < most_each; ++k) own = scan::combine(own, in[k].states[j]);
         shared.of(j, thread) = own;
       }
       __syncthreads();
 #pragma unroll
       for (int j = 0; j < Width; ++j) {
-        typename scan::state own = scan::init();
-        if (group_number > 0) own = read_shared_by_blocks(states + (parts + group_number - 1) * numel + j);
+        state own = group_number > 0 ? handed_on.states[j] : scan::init();
         for (int k = 0; k < readers; ++k) own = scan::combine(own, shared.of(j, k * along + x));
         lanes_of<scan::number>(before)[j] = own;
       }
@@ -194,19 +191,48 @@ struct column_chain {
         lanes_of<scan::number>(all)[j] =
             scan::combine(lanes_of<scan::number>(before)[j], lanes_of<scan::number>(total)[j]);
     });
-    if (writer) leave<Which>(parts + group_number, all);
-    columns.announce(G, parts + group_number);
+    leave<Which>(G, parts + group_number, all);
   }
 
  private:
+  __device__ __forceinline__ unsigned* flag(int stage, std::int64_t slot) const {
+    return static_cast<unsigned*>(split.workspace) + 4 + (stage * split.lines + line) * split.slots + slot;
+  }
+  /// Of the thread's columns. Width divides the number of all columns.
+  template <class Scan>
+  __device__ __forceinline__ state_group<typename Scan::state, Width>* states(std::int64_t slot) const {
+    using state = typename Scan::state;
+    return reinterpret_cast<state_group<state, Width>*>(
+        reinterpret_cast<state*>(
+            static_cast<unsigned char*>(split.workspace) +
+            scan_facts<Body>::offset(Scan::number, orientation::column, split.lines, split.slots, split.numel)) +
+        slot * split.numel + column);
+  }
+  /// The writers are of one warp, the first of which says for all that they have written.
   template <class Which>
-  __device__ __forceinline__ void leave(std::int64_t slot, scan_states<Body, Width>& states) {
-    each_scan<Which, Body>([&](auto of) {
-      using scan = decltype(of);
+  __device__ __forceinline__ void leave(int stage, std::int64_t slot, scan_states<Body, Width>& from) {
+    if (threadIdx.x >= 32) return;
+    if (writer)
+      each_scan<Which, Body>([&](auto of) {
+        using scan = decltype(of);
+        state_group<typename scan::state, Width> out;
 #pragma unroll
-      for (int j = 0; j < Width; ++j)
-        columns.template states<scan>()[slot * columns.split.numel + column + j] = lanes_of<scan::number>(states)[j];
-    });
+        for (int j = 0; j < Width; ++j) out.states[j] = lanes_of<scan::number>(from)[j];
+        *states<scan>(slot) = out;
+      });
+    __syncwarp();
+    if (threadIdx.x == 0) asm volatile("st.release.gpu.u32 [%0], 1;" ::"l"(flag(stage, slot)) : "memory");
+  }
+  __device__ __forceinline__ void wait(int stage, std::int64_t slot) const {
+    unsigned seen = 0;
+    while (seen == 0) asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(flag(stage, slot)) : "memory");
+  }
+  /// Threads first, first + 1, … wait for one part each, the next one for the group before.
+  __device__ __forceinline__ void wait_for(int stage, std::int64_t first, int count, std::int64_t group_number) const {
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread < count) wait(stage, first + thread);
+    else if (thread == count && group_number > 0) wait(stage, split.parts + group_number - 1);
+    __syncthreads();
   }
 };
 

@@ -17,6 +17,12 @@ namespace detail {
 template <class Body, int Width>
 inline constexpr int scan_column_half = most_stage_bytes<Body>(column_block* Width);
 
+/// Blocks with a part of columns that a multiprocessor shall run at once, for they wait for each other: 80 registers do
+/// for light work on four columns.
+template <class Body, int Width>
+inline constexpr int column_parts_at_once =
+    scan_least_blocks<Body> == 0 && phase_facts<Body>::is_light&& Width <= 4 ? 3 : 1;
+
 /// How a block's threads share its columns, and the shared memory in which they exchange states, two halves in turn.
 template <class Body, int Width>
 struct scan_column_block {
@@ -155,7 +161,7 @@ __global__ void __launch_bounds__(detail::column_block, detail::scan_least_block
 
 /// The same for a part of them, as many elements as the block's threads take at once.
 template <class Body, int Width, int Items, class Index, class Args>
-__global__ void __launch_bounds__(detail::column_block, detail::scan_least_blocks<Body>)
+__global__ void __launch_bounds__(detail::column_block, detail::column_parts_at_once<Body, Width>)
     scan_split_columns(const Args args, const scan_split split, const int along) {
   detail::begin_kernel();
   alignas(16) __shared__ unsigned char storage[2 * detail::scan_column_half<Body, Width>];
@@ -168,7 +174,7 @@ __global__ void __launch_bounds__(detail::column_block, detail::scan_least_block
   tile.template place<0>(static_cast<Index>((part * deep + y) * Items), 1, static_cast<Index>(args.rnumel) - 1);
   detail::frame<Body, tiling> frame;
   detail::scan_column_block<Body, Width> block{storage, along};
-  detail::column_chain<Body, Width> chain{{split, line}, part, seat.x, seat.ok && y == 0, along, exchanged};
+  detail::column_chain<Body, Width> chain{split, line, part, seat.x, seat.ok && y == 0, along, exchanged};
   const bool writer = seat.ok && y == 0 && part == 0;
   detail::evaluate<detail::rows_of_phase<Body, 0>>(frame, tile, args, writer);
   detail::evaluate_column_stages<Body, 0, Width>(frame, tile, args, block, chain);

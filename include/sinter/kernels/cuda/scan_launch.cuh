@@ -50,13 +50,14 @@ void launch_looped_scan(const Args& args, cudaStream_t stream, const char* name)
       Body{}, args, loop_shape(args.rnumel, Width, items, scan_block), stream, name);
 }
 
-/// `parts` of each of `lines`, with ticket and flags at zero. The memset can be captured into a graph.
+/// `parts` of each of `lines`, with ticket, flags and marks at zero. The memset can be captured into a graph.
 template <class Body>
 scan_split make_split(orientation o, std::int64_t lines, std::int64_t parts, std::int64_t numel, void* workspace,
                       cudaStream_t stream, const char* name) {
   const std::int64_t slots = sinter::detail::slots_of(o, parts);
-  const auto bytes = static_cast<std::size_t>(scan_facts<Body>::num_counters(lines, slots)) * 4;
-  check(cudaMemsetAsync(workspace, 0, bytes, stream), "cudaMemsetAsync", name);
+  const auto bytes = o == orientation::row ? scan_facts<Body>::offset(Body::size, o, lines, slots, numel)
+                                           : scan_facts<Body>::num_counters(o, lines, slots) * 4;
+  check(cudaMemsetAsync(workspace, 0, static_cast<std::size_t>(bytes), stream), "cudaMemsetAsync", name);
   return {workspace, lines, parts, slots, numel};
 }
 inline dim3 grid_of(const scan_split& split) { return dim3(static_cast<unsigned>(split.lines * split.parts)); }
