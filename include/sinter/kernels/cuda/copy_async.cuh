@@ -106,4 +106,72 @@ class copy_engine {
 };
 #endif
 
+/// What has arrived of copies to shared memory that one thread sends for, of any multiple of 16 bytes each. Others may
+/// wait once they know that it has begun; `odd`: for the second time, the fourth, and so on. Where there is no engine
+/// for such copies, nothing is done.
+class copy_arrival {
+ public:
+  __device__ __forceinline__ void begin() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address()) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+  }
+  __device__ __forceinline__ void send([[maybe_unused]] void* shared, [[maybe_unused]] const void* global,
+                                       [[maybe_unused]] int bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     address_in_shared(shared)),
+                 "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(address())
+                 : "memory");
+#endif
+  }
+  /// No more copies are sent.
+  __device__ __forceinline__ void end() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{\n\t.reg .b64 t;\n\tmbarrier.arrive.shared::cta.b64 t, [%0];\n\t}" ::"r"(address()) : "memory");
+#endif
+  }
+  __device__ __forceinline__ void wait([[maybe_unused]] unsigned odd) const {
+#if __CUDA_ARCH__ >= 900
+    unsigned done = 0;
+    while (done == 0)
+      asm volatile(
+          "{\n\t.reg .pred p;\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+          "selp.u32 %0, 1, 0, p;\n\t}"
+          : "=r"(done)
+          : "r"(address()), "r"(odd)
+          : "memory");
+#endif
+  }
+
+ private:
+  __device__ __forceinline__ unsigned address() const { return address_in_shared(&barrier_); }
+  std::uint64_t barrier_;
+};
+
+/// The way back, of which one thread sends too. Before it does, all that wrote to shared memory call copy_back_ready()
+/// and meet; before it ends, it waits until shared memory has been read.
+__device__ __forceinline__ void copy_back_ready() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void copy_back([[maybe_unused]] void* global, [[maybe_unused]] const void* shared,
+                                          [[maybe_unused]] int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
+               "r"(address_in_shared(shared)), "r"(bytes)
+               : "memory");
+#endif
+}
+__device__ __forceinline__ void copy_back_wait() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+#endif
+}
+
 }  // namespace sinter::cuda::detail

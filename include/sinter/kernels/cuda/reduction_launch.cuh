@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "sinter/kernels/cuda/column_parts.cuh"
@@ -11,6 +12,7 @@
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 #include "sinter/kernels/cuda/reduction_persistent.cuh"
 #include "sinter/kernels/cuda/reduction_short.cuh"
+#include "sinter/kernels/cuda/reduction_staged.cuh"
 #include "sinter/kernels/cuda/reduction_streamed_launch.cuh"
 #include "sinter/kernels/two_pass.hpp"
 
@@ -108,34 +110,33 @@ inline constexpr int narrow_block = 256;
 /// Threads of a block that holds a long row of run-time length: their places take registers too.
 inline constexpr int dynamic_block = 640;
 
-/// Does a row of static length have to be shifted, and can it be?
+/// Does a row of static length have to be shifted, and can it be? Values of 16 bits are better staged.
 template <class Held, long Rnumel, bool CanSplit>
 inline constexpr row_shape shifted_shape = [] {
   constexpr int width = shifted_facts<Held>::width;
   if constexpr (Rnumel < 0 || width == 0) return row_shape{};
   else
-    // A warp's row of 16-bit values has too much of it at its ends.
-    return Rnumel % width == 0 || (width > 4 && Rnumel <= 2048)
-               ? row_shape{}
-               : choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
+    return Rnumel % width == 0 || width > 4 ? row_shape{}
+                                            : choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
 }();
 
 /// Rows of run-time length that so many values to a thread can hold. False: it was not launched.
-template <int Width, int Some, int Most, class... S, class Args, class... Shift>
-bool launch_dynamic_held(body<S...>, const Args& args, std::int64_t groups, cudaStream_t stream, const char* name,
-                         const Shift&... shift) {
+template <int Width, int Some, int Most, class... S, class Args>
+bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   constexpr int some = items_of(Some, Width), most = items_of(Most, Width);
-  // One phase gains nothing from holding the row, if it can be read wide otherwise.
-  constexpr bool holds = phase_facts<body<S...>>::kept_bytes > 0;
-  if (groups <= 0 || (!holds && sizeof...(Shift) == 0)) return false;
-  if (groups <= 512 * some) {
-    launch_held<Width, some, 0, 512, 0>(body<S...>{}, args, row_of(groups, some), stream, name, shift...);
-    return true;
-  }
-  if constexpr (holds && most > some) {
-    if (groups <= dynamic_block * most) {
-      launch_held<Width, most, 0, dynamic_block, 0>(body<S...>{}, args, row_of(groups, most), stream, name, shift...);
+  const std::int64_t groups = args.rnumel / Width;
+  // One phase gains nothing from holding the row.
+  if constexpr (phase_facts<body<S...>>::kept_bytes > 0) {
+    if (groups <= 0) return false;
+    if (groups <= 512 * some) {
+      launch_held<Width, some, 0, 512, 0>(body<S...>{}, args, row_of(groups, some), stream, name);
       return true;
+    }
+    if constexpr (most > some) {
+      if (groups <= dynamic_block * most) {
+        launch_held<Width, most, 0, dynamic_block, 0>(body<S...>{}, args, row_of(groups, most), stream, name);
+        return true;
+      }
     }
   }
   return false;
@@ -146,30 +147,6 @@ template <class Held>
 constexpr int most_held(held_lanes lanes) {
   return stream_shape_of<Held, access_facts<Held>::vector_width(loop_var::r, -1), -1, false>.width > 0 ? lanes.some
                                                                                                        : lanes.most;
-}
-
-/// Rows that wide accesses do not fit, or of run-time length, from where they begin. False: it was not launched.
-template <class Body, long StaticRnumel, class... S, class Args>
-bool launch_shifted(body<S...>, const Args& args, bool fits, cudaStream_t stream, const char* name) {
-  using held = body<S...>;
-  constexpr int width = shifted_facts<held>::width;
-  constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
-  constexpr row_shape shape = shifted_shape<held, StaticRnumel, can_split>;
-  if constexpr (width == 0 || (StaticRnumel >= 0 && !shape.persistent) || short_of<held, StaticRnumel>.items > 0) {
-    return false;
-  } else {
-    row_shift shift;
-    if (args.numel >= narrow_limit || !shifted_facts<held>::find(args, shift)) return false;
-    if constexpr (StaticRnumel >= 0) {
-      constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
-      launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name, shift);
-      return true;
-    } else {
-      return args.rnumel > 0 && !fits &&
-             launch_dynamic_held<width, lanes_of_shifted<held>.some, most_held<held>(lanes_of_shifted<held>)>(
-                 held{}, args, (args.rnumel + 2 * (width - 1)) / width, stream, name, shift);
-    }
-  }
 }
 
 template <int Width, long Rnumel, int Items, int Full, class... S, class Args, class Shape>
@@ -210,6 +187,72 @@ bool launch_short(body<S...>, const Args& args, bool fits, cudaStream_t stream, 
   return false;
 }
 
+/// Rows of a static length at which no wide access may begin, but for the first one's.
+template <class Held, long Rnumel, bool CanSplit>
+inline constexpr bool is_loose = [] {
+  constexpr auto facts = staged_facts<Held>::facts;
+  return Rnumel > 0 && facts.possible && Rnumel * facts.smallest % 16 != 0 && short_of<Held, Rnumel>.items == 0 &&
+         !shifted_shape<Held, Rnumel, CanSplit>.persistent;
+}();
+
+/// Rows of a static length from where they begin. False: it was not launched.
+template <long Rnumel, bool CanSplit, class... S, class Args>
+bool launch_shifted(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using held = sinter::body<S...>;
+  constexpr row_shape shape = shifted_shape<held, Rnumel, CanSplit>;
+  if constexpr (!shape.persistent || short_of<held, Rnumel>.items > 0) {
+    return false;
+  } else {
+    constexpr int width = shifted_facts<held>::width, full = full_items(Rnumel / width, shape.threads, shape.items);
+    row_shift shift;
+    if (args.numel >= narrow_limit || !shifted_facts<held>::find(args, shift)) return false;
+    launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name, shift);
+    return true;
+  }
+}
+
+/// Rows that wait in shared memory. False: it was not launched.
+template <long Rnumel, class... S, class Args>
+bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using held = body<S...>;
+  using phases = phase_facts<held>;
+  using staged = staged_facts<held>;
+  if constexpr (!staged::facts.possible || staged::facts.total > 64) {
+    return false;
+  } else {
+    if (args.numel >= narrow_limit || args.rnumel >= narrow_limit || args.rnumel * staged::facts.smallest < 32)
+      return false;
+    typename staged::places places;
+    constexpr int others = 1536 + 2 * largest_phase<held, 32>;  // bytes that each block takes
+    const device_limits limits = limits_of_device(name);
+    const int most = (limits.shared_bytes + 1024) / 2 - others;  // two blocks hide each other's waiting
+    const staged_shape shape = staged::place(args, most, places);
+    if (shape.warps == 0) return false;
+    const int wanted = shape.rows * places.row_bytes + staged_lanes * staged::facts.largest;
+    const int least_bytes = staged_thread_bytes * 32 * shape.warps * shape.rows;
+    const int bytes = wanted < least_bytes ? least_bytes : wanted;
+    const auto go = [&]<bool Parts>(std::bool_constant<Parts>) {
+      constexpr int least = phases::is_light && phases::kept_bytes <= 4 && staged::facts.count <= 2 ? 2 : 1;
+      void (*const kernel)(Args, typename staged::places) = &reduction_staged<held, Parts, least, Args>;
+      static constinit std::atomic<std::uint64_t> asked{0};
+      allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
+      launch(kernel, dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
+             dim3(static_cast<unsigned>(32 * shape.warps), static_cast<unsigned>(shape.rows)), bytes, stream, name,
+             args, places);
+    };
+    constexpr bool stays = Rnumel > 0 && Rnumel * staged::facts.total <= 48 * 1024;
+    if constexpr (!stays) {
+      if (places.window > 0) {
+        go(std::true_type{});
+        return true;
+      }
+    }
+    if (places.window > 0) return false;
+    go(std::false_type{});
+    return true;
+  }
+}
+
 template <class Body, long StaticRnumel, class Args>
 void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
   using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
@@ -221,8 +264,14 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
   if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
-  if constexpr (StaticRnumel < 0 || streamed.width == 0)
-    if (splits <= 1 && launch_shifted<Body, StaticRnumel>(held{}, args, fits, stream, name)) return;
+  if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
+  if constexpr (StaticRnumel < 0 || is_loose<held, StaticRnumel, can_split>) {
+    using shared = sinter::detail::shared_row_facts<held>;
+    const bool alone = !streamed.shifted || can_split ||  // few rows are better shared by blocks
+                       sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) <= 1;
+    if (splits <= 1 && (StaticRnumel >= 0 || !fits) && alone && launch_staged<StaticRnumel>(held{}, args, stream, name))
+      return;
+  }
   if constexpr (short_of<held, StaticRnumel>.items > 0) {
     // What those do not fit is walked element by element.
   } else if constexpr (StaticRnumel >= 0) {
@@ -233,7 +282,8 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
     if constexpr (streamed.width == 0 || can_split) {
       constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
       if (fits) {
-        if constexpr (shape.persistent && !shifted_shape<held, StaticRnumel, can_split>.persistent) {
+        if constexpr (shape.persistent && !is_loose<held, StaticRnumel, can_split> &&
+                      !shifted_shape<held, StaticRnumel, can_split>.persistent) {
           constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
           return launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name);
         } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
@@ -245,7 +295,7 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
   } else {
     constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
     if (fits && splits <= 1 &&
-        launch_dynamic_held<width, lanes.some, most_held<held>(lanes)>(held{}, args, args.rnumel / width, stream, name))
+        launch_dynamic_held<width, lanes.some, most_held<held>(lanes)>(held{}, args, stream, name))
       return;
     if constexpr (streamed.width > 0)
       if (splits <= 1 && launch_streamed<streamed, -1, !can_split>(held{}, args, fits, workspace, stream, name)) return;

@@ -11,8 +11,9 @@
 
 namespace sinter::cuda::detail {
 
-/// The accesses of a body that go through shared memory: those of whole rows, Rnumel elements (-1: known at launch)
-/// from one to the next.
+/// The accesses of a body that go through shared memory: those of whole rows, Rnumel elements (-1: known at launch;
+/// any_pitch: that does not matter) from one to the next.
+inline constexpr long any_pitch = -2;
 template <class Body, long Rnumel>
 struct short_facts;
 template <class... S, long Rnumel>
@@ -22,7 +23,8 @@ struct short_facts<body<S...>, Rnumel> {
   template <class Access>
   static constexpr bool follows() {
     if constexpr (Access::moves)
-      return Access::allowed && (Rnumel < 0 ? is_dynamic(Access::place.pitch) : Access::place.pitch == Rnumel);
+      return Access::allowed &&
+             (Rnumel == any_pitch || (Rnumel < 0 ? is_dynamic(Access::place.pitch) : Access::place.pitch == Rnumel));
     else return false;
   }
   template <class Access>

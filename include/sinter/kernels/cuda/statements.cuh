@@ -109,7 +109,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
     } else if constexpr (Frame::tiling::template stages<I>) {
       compute_t<T> raw[shape::width];
       t.staging.template read<I, T>(raw, u);
-      if constexpr (shape::in_shifted_row) {
+      if constexpr (shape::in_shifted_row && !Frame::tiling::padded) {
         if (!reads_item<I, At, Frame>(t, u, args.sizes)) {
 #pragma unroll
           for (int j = 0; j < shape::width; ++j)
@@ -324,6 +324,8 @@ __device__ __forceinline__ bool writes_item(int u, const tile<typename Frame::ti
   constexpr bool per_row =
       Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
   if constexpr (per_row) return row_writer;
+  else if constexpr (Frame::tiling::padded && Frame::tiling::shifted)
+    return t.ok[u] || t.at[u] < static_cast<int>(t.staging.end);
   else return (Frame::tiling::shifted || t.ok[u]) && (Frame::tiling::template stages<I> || t.fixed_ok);
 }
 

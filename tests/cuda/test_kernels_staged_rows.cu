@@ -1,0 +1,116 @@
+// Rows that begin and end anywhere and wait in shared memory, whole or in parts, against plain loops in double.
+// SPDX-License-Identifier: BSL-1.0
+#include "test_kernels_rows.cuh"
+
+using namespace kernel_tests;
+
+namespace {
+
+/// a + b and the row's sum of it, of three types. With a store in the first phase nothing may take the place of a load
+/// that the second one reads.
+using sum_of_two =
+    body<load<0, float, at_row<d0>>, load<1, bf16, at_row<d0>>, widen_to<bf16, float, 1>,
+         compute<ops::add, float, float, 0, 2>, store<2, float, 3, at_row<d0>>, reduce<ops::sum, float, float, 3>,
+         compute<ops::sub, float, float, 0, 5>, store<3, float, 6, at_row<d0>>>;
+
+void test_sum_of_two(std::int64_t rows, std::int64_t columns, std::size_t shift) {
+  const auto a = numbers<float>(rows * columns, 1);
+  const auto b = numbers<bf16>(rows * columns, 2);
+  device_array<float> da(a, shift), sum(rows * columns, shift), rest(rows * columns);
+  device_array<bf16> db(b, shift);
+  auto args = make_args<4, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = sum.data();
+  args.pointers[3] = rest.data();
+  args.sizes[0] = columns;
+  const std::string what = label("sum of two", rows, columns);
+  launch<sum_of_two, -1>(what, args);
+  const auto value = [&](std::size_t k) { return double(a[k]) + number(b[k]); };
+  std::vector<double> sums(rows, 0.0);
+  for (std::int64_t k = 0; k < rows * columns; ++k) sums[k / columns] += value(k);
+  check_close(what, sum.host(), value, 1e-6, 1e-6);
+  check_close(
+      what + ", rest", rest.host(), [&](std::size_t k) { return a[k] - sums[k / columns]; }, 1e-5,
+      1e-6 * static_cast<double>(columns));
+  sum.check_guards(what), rest.check_guards(what);
+}
+
+/// Softmax of rows with something between them, which stays as it is; in place where asked for.
+template <class T>
+void test_softmax_of_views(std::int64_t rows, std::int64_t columns, std::int64_t pitch, std::size_t shift,
+                           bool in_place) {
+  const auto a = numbers<T>(rows * pitch, 1);
+  device_array<T> da(a, shift), out(a, shift);
+  auto args = make_args<2, 0, 1>(rows, columns);
+  args.pointers[0] = in_place ? out.data() : da.data(), args.pointers[1] = out.data();
+  args.sizes[0] = pitch;
+  const std::string what = label("softmax of views", rows, columns);
+  launch<softmax<T, d0>, -1>(what, args);
+  std::vector<double> most(rows, -1e300), sums(rows, 0.0);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) most[i] = std::max(most[i], number(a[i * pitch + j]));
+    for (std::int64_t j = 0; j < columns; ++j) sums[i] += std::exp(number(a[i * pitch + j]) - most[i]);
+  }
+  check_close(
+      what, out.host(),
+      [&](std::size_t k) {
+        const std::size_t i = k / pitch;
+        return static_cast<std::int64_t>(k % pitch) < columns ? std::exp(number(a[k]) - most[i]) / sums[i]
+                                                              : number(a[k]);
+      },
+      4 * step_of<T>() + 2e-6, 1e-30);
+  out.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("staged rows of every alignment") {
+  for (const std::int64_t rows : {1, 2, 5, 133})
+    for (std::size_t shift = 0; shift < 8; ++shift)
+      for (const std::int64_t columns : {257, 258, 509, 1024, 2049, 2303, 4097}) {
+        test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", rows, columns, shift, shift);
+        if (shift < 4) test_softmax<float, softmax<float, d0>, -1>("softmax f32", rows, columns, shift, 3 - shift);
+      }
+}
+
+TEST_CASE("staged rows that lie differently") {
+  for (const std::int64_t columns : {300, 1001, 3001}) {
+    test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", 7, columns, 3, 5);
+    test_softmax<f16, softmax<f16, d0>, -1>("softmax f16", 7, columns, 2, 5);
+  }
+}
+
+TEST_CASE("staged rows of several types") {
+  for (const std::int64_t rows : {1, 9, 129})
+    for (const std::int64_t columns : {259, 1001, 5003, 10007, 40009})
+      for (const std::size_t shift : {0, 1, 2}) test_sum_of_two(rows, columns, shift);
+}
+
+TEST_CASE("staged rows that do not stay whole") {
+  for (const std::int64_t rows : {1, 3, 140}) {
+    for (const std::int64_t columns : {50257, 57345, 65535, 65537, 120001}) {
+      test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", rows, columns, 1, 1);
+      test_fold<ops::argmax, bf16, std::int64_t, d0, -1>("argmax bf16", rows, columns, 0, 0);
+      test_fold<ops::m2, f16, float, d0, -1>("m2 f16", rows, columns, 1e-4, 1e-5);
+    }
+    test_softmax<float, softmax<float, d0>, -1>("softmax f32", rows, 65537);
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, 65537);
+    test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", rows, 50257);
+  }
+}
+
+TEST_CASE("staged rows of views and in place") {
+  for (const bool in_place : {false, true})
+    for (const std::int64_t columns : {263, 1001, 3333, 65537}) {
+      test_softmax_of_views<bf16>(5, columns, columns, 1, in_place);
+      test_softmax_of_views<bf16>(5, columns, columns + 3, 0, in_place);
+      test_softmax_of_views<float>(5, columns, columns + 2, 3, in_place);
+    }
+}
+
+TEST_CASE("staged rows of static length") {
+  for (const std::int64_t rows : {1, 9, 129}) {
+    test_softmax<bf16, softmax<bf16, 3001>, 3001>("softmax bf16", rows, 3001, 1, 1);
+    test_softmax<float, softmax<float, 10007>, 10007>("softmax f32", rows, 10007, 2, 1);
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, 50257>, 50257>("layer norm bf16", rows, 50257);
+  }
+}
