@@ -324,7 +324,7 @@ __device__ __forceinline__ void staged_phases(std::index_sequence<P...>, Stream&
 /// One row per blockDim.x threads, a multiple of 32, of which staged_facts<Body>::place says where they lie. Parts: not
 /// all of them is resident.
 template <class Body, bool Parts, int MinBlocks, class Args>
-__global__ void __launch_bounds__(Parts ? detail::staged_parts_block : detail::staged_block, MinBlocks)
+__global__ void __launch_bounds__(Parts ? detail::staged_parts_block : detail::staged_block<Body>, MinBlocks)
     reduction_staged(const Args args, const typename detail::staged_facts<Body>::places places) {
   detail::begin_kernel();
   using tiling = detail::staged_row_tiling<Body>;

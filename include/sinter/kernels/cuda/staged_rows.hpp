@@ -25,8 +25,10 @@ namespace detail {
 /// Elements of a warp's tile.
 inline constexpr int staged_lanes = 256;
 /// Threads of a block at most: of two, each has 48 registers; where not all of a row is resident, which takes 64,
-/// fewer.
-inline constexpr int staged_block = 640, staged_parts_block = 512;
+/// fewer, and fewer still where registers come in pairs.
+template <class Body>
+inline constexpr int staged_block = has_doubles<Body> ? 384 : 640;
+inline constexpr int staged_parts_block = 512;
 /// Shared memory for each thread at least. It leaves out a fifth of those that a multiprocessor could run: with all of
 /// them row sums of 1001 columns took twice as long.
 inline constexpr int staged_thread_bytes = 132;
@@ -39,8 +41,9 @@ struct staged_shape {
   int resident = 0, window = 0;
 };
 /// A warp takes up to 4 KB: enough of them are then on a multiprocessor when its memory is full. `bytes`: of an
-/// element; `most`: elements that a block has room for. Of a longer row a quarter of the room changes.
-constexpr staged_shape choose_staged(std::int64_t length, int bytes, int most) {
+/// element; `most`: elements that a block has room for; `threads`: of a block. Of a longer row a quarter of the room
+/// changes.
+constexpr staged_shape choose_staged(std::int64_t length, int bytes, int most, int threads) {
   if (length + 15 + staged_gap > most) {
     constexpr int most_warps = staged_parts_block / 32;
     const int room = most / staged_lanes - 1, warps = room / 2 < most_warps ? room / 2 : most_warps;
@@ -51,7 +54,7 @@ constexpr staged_shape choose_staged(std::int64_t length, int bytes, int most) {
   const int whole = static_cast<int>(length), tiles = (whole + staged_lanes - 1) / staged_lanes;
   int warps = (whole * bytes + 4095) / 4096;
   if (warps > tiles) warps = tiles;
-  if (warps > staged_block / 32) warps = staged_block / 32;
+  if (warps > threads / 32) warps = threads / 32;
   const int turns = (tiles + warps - 1) / warps;
   warps = (tiles + turns - 1) / turns;
   const int resident = (whole + 15) & ~15;
@@ -127,7 +130,8 @@ struct staged_facts<body<S...>> {
     };
     (take_in(shifted_access<S>{}), ...);
     if (!possible || total == 0) return {0, 0};
-    const staged_shape shape = choose_staged(args.rnumel, total, (most - staged_lanes * facts.largest) / total);
+    const staged_shape shape =
+        choose_staged(args.rnumel, total, (most - staged_lanes * facts.largest) / total, staged_block<B>);
     p.resident = shape.resident, p.window = shape.window;
     const int elements = p.resident + staged_gap + (p.window > 0 ? p.window + staged_gap : 0);
     for (int k = 0; k < size; ++k) {
