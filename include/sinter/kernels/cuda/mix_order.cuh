@@ -320,7 +320,7 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
 /// Any extents: a row at a time, walked in tiles once per phase; then, while the rows are in the cache, the columns of
 /// a few of them, tile after tile, with their states in the workspace in between.
 template <class Row, class Column, int Width, int Items, class Index, class Args>
-__global__ void __launch_bounds__(detail::walk_block, detail::is_light_walk<Row, Column>(Width* Items) ? 3 : 2)
+__global__ void __launch_bounds__(detail::walk_block, 2)
     mix_order_looped(const Args args, void* const workspace, const mix_order_share share,
                      const detail::column_meeting meeting) {
   detail::begin_kernel();

@@ -124,14 +124,20 @@ __device__ __forceinline__ void stage_stores(body<S...>, std::index_sequence<I..
   (stage<(transposed_facts<B>::facts.offset[I] > 0), static_cast<int>(I), S>::template write<B>(storage, t, args), ...);
 }
 
-/// What is read where it lies and depends on nothing: under way while tiles are staged.
+/// What is read where it lies and depends on nothing: under way while tiles are staged, if registers have room for it.
 template <class Body, bool Wanted>
 struct direct_loads {
-  static constexpr bool select(int s) {
+  static constexpr bool is_direct(int s) {
     const auto& info = body_facts<Body>::facts.info[s];
-    return Wanted == (info.kind == statement_kind::source && transposed_facts<Body>::facts.offset[s] == 0 &&
-                      access_facts<Body>::at(loop_var::x, 1).touches[s].bytes > 0 && info.operands[0] < 0);
+    return info.kind == statement_kind::source && transposed_facts<Body>::facts.offset[s] == 0 &&
+           access_facts<Body>::at(loop_var::x, 1).touches[s].bytes > 0 && info.operands[0] < 0;
   }
+  static constexpr bool are_few = [] {
+    int count = 0;
+    for (int s = 0; s < Body::size; ++s) count += is_direct(s);
+    return count <= 2;
+  }();
+  static constexpr bool select(int s) { return Wanted == (are_few && is_direct(s)); }
 };
 
 }  // namespace detail

@@ -231,24 +231,13 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
     const int wanted = shape.rows * places.row_bytes + staged_lanes * staged::facts.largest;
     const int least_bytes = staged_thread_bytes * 32 * shape.warps * shape.rows;
     const int bytes = wanted < least_bytes ? least_bytes : wanted;
-    const auto go = [&]<bool Parts>(std::bool_constant<Parts>) {
-      constexpr int least = phases::is_light && phases::kept_bytes <= 4 && staged::facts.count <= 2 ? 2 : 1;
-      void (*const kernel)(Args, typename staged::places) = &reduction_staged<held, Parts, least, Args>;
-      static constinit std::atomic<std::uint64_t> asked{0};
-      allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
-      launch(kernel, dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
-             dim3(static_cast<unsigned>(32 * shape.warps), static_cast<unsigned>(shape.rows)), bytes, stream, name,
-             args, places);
-    };
-    constexpr bool stays = Rnumel > 0 && Rnumel * staged::facts.total <= 48 * 1024;
-    if constexpr (!stays) {
-      if (places.window > 0) {
-        go(std::true_type{});
-        return true;
-      }
-    }
-    if (places.window > 0) return false;
-    go(std::false_type{});
+    constexpr int least = phases::is_light && phases::kept_bytes <= 4 && staged::facts.count <= 2 ? 2 : 1;
+    void (*const kernel)(Args, typename staged::places) = &reduction_staged<held, least, Args>;
+    static constinit std::atomic<std::uint64_t> asked{0};
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
+    launch(kernel, dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
+           dim3(static_cast<unsigned>(32 * shape.warps), static_cast<unsigned>(shape.rows)), bytes, stream, name, args,
+           places);
     return true;
   }
 }
@@ -287,8 +276,10 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
           constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
           return launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name);
         } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
-          return launch_looped<width, loop_items<Body>(shape.items, width), shape.threads, int>(
-              Body{}, args, splits, workspace, stream, name);
+          // Single elements take addresses, and registers.
+          constexpr int threads = width == 1 && shape.threads > 512 ? 512 : shape.threads;
+          return launch_looped<width, loop_items<Body>(shape.items, width), threads, int>(Body{}, args, splits,
+                                                                                          workspace, stream, name);
         }
       }
     }

@@ -168,12 +168,11 @@ inline constexpr bool puts_in = staged_facts<Body>::facts.bytes[I] > 0 &&
                                 body_facts<Body>::facts.info[I].kind == statement_kind::store &&
                                 (P == body_facts<Body>::num_phases || body_facts<Body>::facts.phase[I] == P);
 
-/// A row's way through shared memory. What is resident waits there from phase to phase; what is not comes in `others_`
-/// parts, one at a time, there and back, so that the last part of one phase is the first of the next.
-template <class Body, bool Parts, class Args, class Numbers = std::make_index_sequence<Body::size>>
+/// A row's way through shared memory, where it waits from phase to phase.
+template <class Body, class Args, class Numbers = std::make_index_sequence<Body::size>>
 class staged_stream;
-template <class... S, bool Parts, class Args, std::size_t... I>
-class staged_stream<body<S...>, Parts, Args, std::index_sequence<I...>> {
+template <class... S, class Args, std::size_t... I>
+class staged_stream<body<S...>, Args, std::index_sequence<I...>> {
  public:
   using B = body<S...>;
   using tiling = staged_row_tiling<B>;
@@ -181,95 +180,60 @@ class staged_stream<body<S...>, Parts, Args, std::index_sequence<I...>> {
   using places_type = typename held::places;
   static constexpr int phases = body_facts<B>::num_phases;
 
-  /// `arrivals`: two of the row's own.
+  /// `arrival`: the row's own.
   __device__ __forceinline__ staged_stream(const Args& args, const places_type& places, tile<tiling>& tile,
-                                           copy_arrival* arrivals)
-      : args_(args), places_(places), tile_(tile), arrivals_(arrivals), length_(static_cast<int>(args.rnumel)) {
+                                           copy_arrival& arrival)
+      : args_(args), tile_(tile), arrival_(arrival), length_(static_cast<int>(args.rnumel)) {
     const unsigned far =
         static_cast<unsigned>(places.shift.first) + static_cast<unsigned>(tile.fixed) * places.shift.step;
     before_ = static_cast<int>(far & (held::width - 1));
-    if constexpr (Parts) others_ = (length_ + before_ - places.resident + places.window - 1) / places.window;
     tile.staging.end = static_cast<unsigned>(length_);
 #pragma unroll
     for (int k = 0; k < held::facts.count; ++k) tile.staging.start[k] = places.at[k];
     (access<I, S>::begin(tile, args), ...);
-    if (threads_.thread() == 0) {
-      arrivals[0].begin();
-      if (Parts) arrivals[1].begin();
-    }
-    fetch(0);
-    if constexpr (Parts) fetch(1);
+    if (threads_.thread() == 0) arrival.begin();
+    (access<I, S>::fetch(tile_, args_, whole(), arrival_, threads_), ...);
+    if (threads_.thread() == 0) arrival.end();
+    copy_commit();
     threads_.sync_row();
   }
 
   /// Calls visit() with the tile at each place of the row that is this warp's.
   template <int P, class Visit>
   __device__ __forceinline__ void walk(const Visit& visit) {
-    if constexpr (!Parts) {
-      if (P == 0) wait(0);
-      visit_tiles(0, visit);
-    } else {
-      constexpr int step = P % 2 == 0 ? 1 : -1;
-      int next = step > 0 ? 1 : others_;
-#pragma unroll 1
-      for (int turn = 0; turn <= others_; ++turn) {
-        const int number = turn == 1 ? 0 : next;  // while what is resident is walked, the next part comes
-        wait(number);
-        visit_tiles(number, visit);
-        if (number == 0) continue;
-        next += step;
-        threads_.sync_row();
-        put<P>(number);
-        if (turn < others_) fetch(next);
-      }
-    }
+    if (P == 0) wait();
+    visit_tiles(visit);
   }
-  /// Writes what is resident.
-  __device__ __forceinline__ void finish() const { put<phases>(0); }
-
- private:
-  template <std::size_t K, class Statement>
-  using access = staged_access<tiling::template stages<static_cast<int>(K)>, static_cast<int>(K), Statement>;
-
-  /// Parts begin where vectors do, the first one where the row does.
-  __device__ __forceinline__ staged_part part(int number) const {
-    if (!Parts) return {0, length_, 0};
-    if (number == 0) return {0, places_.resident - before_, 0};
-    const int first = places_.resident - before_ + (number - 1) * places_.window, left = length_ - first;
-    return {first, left < places_.window ? left : places_.window, places_.resident - before_ + staged_gap - first};
-  }
-  __device__ __forceinline__ void fetch(int number) {
-    copy_arrival& arrival = arrivals_[number == 0 ? 0 : 1];
-    (access<I, S>::fetch(tile_, args_, part(number), arrival, threads_), ...);
-    if (threads_.thread() == 0) arrival.end();
-    copy_commit();
-    if (number > 0) odd_ ^= 1;
-  }
-  __device__ __forceinline__ void wait(int number) const {
-    if constexpr (copy_engine::exists) arrivals_[number == 0 ? 0 : 1].wait(number == 0 ? 0 : odd_);
-    else copy_wait<0>();
-    if (number > 0 || !copy_engine::exists) threads_.sync_row();  // elements may have come one by one
-  }
-  template <int P>
-  __device__ __forceinline__ void put(int number) const {
-    if constexpr ((puts_in<B, P, I> || ...)) {
+  /// Writes the row.
+  __device__ __forceinline__ void finish() const {
+    if constexpr ((puts_in<B, phases, I> || ...)) {
       copy_back_ready();
       threads_.sync_row();
       if (tile_.fixed_ok)
-        (staged_access<puts_in<B, P, I>, static_cast<int>(I), S>::put(tile_, args_, part(number), threads_), ...);
+        (staged_access<puts_in<B, phases, I>, static_cast<int>(I), S>::put(tile_, args_, whole(), threads_), ...);
       if constexpr (copy_engine::exists) __syncwarp();  // who sends comes last
       else threads_.sync_row();
       if (threads_.thread() == 0) copy_back_wait();
     }
   }
 
+ private:
+  template <std::size_t K, class Statement>
+  using access = staged_access<tiling::template stages<static_cast<int>(K)>, static_cast<int>(K), Statement>;
+
+  __device__ __forceinline__ staged_part whole() const { return {0, length_, 0}; }
+  __device__ __forceinline__ void wait() const {
+    if constexpr (copy_engine::exists) arrival_.wait(0);
+    else copy_wait<0>();
+    if (!copy_engine::exists) threads_.sync_row();  // elements may have come one by one
+  }
+
   template <class Visit>
-  __device__ __forceinline__ void visit_tiles(int number, const Visit& visit) const {
-    const staged_part now = part(number);
-    const int lane = threads_.thread() % 32 * held::width, end = now.first + now.length;
-    int first = (now.first > 0 ? now.first : -before_) + threads_.thread() / 32 * staged_lanes;
+  __device__ __forceinline__ void visit_tiles(const Visit& visit) const {
+    const int lane = threads_.thread() % 32 * held::width, end = length_;
+    int first = threads_.thread() / 32 * staged_lanes - before_;
     const auto go = [&](bool inside) {
-      tile_.staging.first = first + now.shift + lane;
+      tile_.staging.first = first + lane;
 #pragma unroll
       for (int u = 0; u < tiling::items; ++u) {
         tile_.at[u] = first + lane + u * (32 * held::width);
@@ -286,12 +250,10 @@ class staged_stream<body<S...>, Parts, Args, std::index_sequence<I...>> {
   }
 
   const Args& args_;
-  const places_type& places_;
   tile<tiling>& tile_;
-  copy_arrival* arrivals_;
+  copy_arrival& arrival_;
   staged_threads threads_;
-  int length_, before_, others_ = 0;
-  unsigned odd_ = 1;  // of the parts that changed places, the number that have come
+  int length_, before_;
 };
 
 template <class Body, int Ways, int P, class Stream, class Frame, class Args>
@@ -321,16 +283,15 @@ __device__ __forceinline__ void staged_phases(std::index_sequence<P...>, Stream&
 
 }  // namespace detail
 
-/// One row per blockDim.x threads, a multiple of 32, of which staged_facts<Body>::place says where they lie. Parts: not
-/// all of them is resident.
-template <class Body, bool Parts, int MinBlocks, class Args>
-__global__ void __launch_bounds__(Parts ? detail::staged_parts_block : detail::staged_block<Body>, MinBlocks)
+/// One row per blockDim.x threads, a multiple of 32, of which staged_facts<Body>::place says where they lie.
+template <class Body, int MinBlocks, class Args>
+__global__ void __launch_bounds__(detail::staged_block<Body>, MinBlocks)
     reduction_staged(const Args args, const typename detail::staged_facts<Body>::places places) {
   detail::begin_kernel();
   using tiling = detail::staged_row_tiling<Body>;
   extern __shared__ __align__(16) unsigned char staged_memory[];
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
-  __shared__ detail::copy_arrival arrivals[2 * detail::short_warps];
+  __shared__ detail::copy_arrival arrivals[detail::short_warps];
   constexpr detail::staged_threads threads{};
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
 
@@ -338,7 +299,7 @@ __global__ void __launch_bounds__(Parts ? detail::staged_parts_block : detail::s
   tile.fixed_ok = row < args.numel;
   tile.fixed = static_cast<int>(tile.fixed_ok ? row : args.numel - 1);
   tile.staging.storage = staged_memory + threads.row() * places.row_bytes;
-  detail::staged_stream<Body, Parts, Args> stream(args, places, tile, arrivals + 2 * threads.row());
+  detail::staged_stream<Body, Args> stream(args, places, tile, arrivals[threads.row()]);
   detail::frame<Body, tiling> frame;
   detail::staged_phases<Body>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, stream, frame, tile, args,
                               threads.thread() == 0 && tile.fixed_ok, storage);

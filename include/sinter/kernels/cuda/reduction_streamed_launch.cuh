@@ -105,7 +105,8 @@ template <stream_shape Shape, long Rnumel, bool Shared, class... S, class Args>
 bool launch_streamed(body<S...>, const Args& args, bool fits, void* workspace, cudaStream_t stream, const char* name) {
   using B = body<S...>;
   constexpr bool light = phase_facts<B>::is_light && phase_facts<B>::kept_bytes <= 4 && loads_while_reducing<B> <= 1;
-  constexpr bool large = 32 * Shape.width * stream_facts<B>::bytes > 512;  // a warp's vector
+  // A warp's vector takes more than 512 bytes, or a thread's unpacked more than 8 registers.
+  constexpr bool large = 32 * Shape.width * stream_facts<B>::bytes > 512 || Shape.width > 8;
   // The code at the ends of shifted vectors takes registers and time: more threads hide it.
   constexpr stream_block alone = {large ? 1 : light && !Shape.shifted ? 4 : 2, light && Shape.shifted ? 1024 : 512, 1};
   constexpr stream_block two = {large ? 1 : 2, 512, 2};

@@ -11,12 +11,11 @@
 namespace sinter::cuda {
 
 /// Where a row lies in its part of the shared memory: for each access there is a place, so many bytes from the
-/// beginning, for the row's first `resident` elements, and behind it one for `window` others at a time, if that is not
-/// the whole row.
+/// beginning.
 template <int Count>
 struct staged_places {
   int at[Count > 0 ? Count : 1]{};
-  int row_bytes = 0, resident = 0, window = 0;
+  int row_bytes = 0;
   detail::row_shift shift;
 };
 
@@ -24,11 +23,9 @@ namespace detail {
 
 /// Elements of a warp's tile.
 inline constexpr int staged_lanes = 256;
-/// Threads of a block at most: of two, each has 48 registers; where not all of a row is resident, which takes 64,
-/// fewer, and fewer still where registers come in pairs.
+/// Threads of a block at most: of two, each has 48 registers; fewer where registers come in pairs.
 template <class Body>
 inline constexpr int staged_block = has_doubles<Body> ? 384 : 640;
-inline constexpr int staged_parts_block = 512;
 /// Shared memory for each thread at least. It leaves out a fifth of those that a multiprocessor could run: with all of
 /// them row sums of 1001 columns took twice as long.
 inline constexpr int staged_thread_bytes = 132;
@@ -38,19 +35,13 @@ inline constexpr int staged_gap = 32;
 
 struct staged_shape {
   int warps = 1, rows = 1;  // of a row; of a block
-  int resident = 0, window = 0;
+  int resident = 0;         // elements, and room to the next 16
 };
 /// A warp takes up to 4 KB: enough of them are then on a multiprocessor when its memory is full. `bytes`: of an
 /// element; `most`: elements that a block has room for; `threads`: of a block. Of a longer row a quarter of the room
 /// changes.
 constexpr staged_shape choose_staged(std::int64_t length, int bytes, int most, int threads) {
-  if (length + 15 + staged_gap > most) {
-    constexpr int most_warps = staged_parts_block / 32;
-    const int room = most / staged_lanes - 1, warps = room / 2 < most_warps ? room / 2 : most_warps;
-    if (warps < 1) return {0, 0};
-    const int unit = warps * staged_lanes, units = room / warps, window = units >= 4 ? units / 4 : 1;
-    return {warps, 1, (units - window) * unit, window * unit};
-  }
+  if (length + 15 + staged_gap > most) return {0, 0};
   const int whole = static_cast<int>(length), tiles = (whole + staged_lanes - 1) / staged_lanes;
   int warps = (whole * bytes + 4095) / 4096;
   if (warps > tiles) warps = tiles;
@@ -60,7 +51,7 @@ constexpr staged_shape choose_staged(std::int64_t length, int bytes, int most, i
   const int resident = (whole + 15) & ~15;
   int rows = warps < short_warps ? short_warps / warps : 1;
   if (rows * (resident + staged_gap) > most) rows = 1;
-  return {warps, rows, resident, 0};
+  return {warps, rows, resident};
 }
 
 template <class Body>
@@ -132,8 +123,7 @@ struct staged_facts<body<S...>> {
     if (!possible || total == 0) return {0, 0};
     const staged_shape shape =
         choose_staged(args.rnumel, total, (most - staged_lanes * facts.largest) / total, staged_block<B>);
-    p.resident = shape.resident, p.window = shape.window;
-    const int elements = p.resident + staged_gap + (p.window > 0 ? p.window + staged_gap : 0);
+    const int elements = shape.resident + staged_gap;
     for (int k = 0; k < size; ++k) {
       if (facts.bytes[k] == 0) continue;
       p.at[facts.number[k]] = own[k] > 0 ? p.row_bytes : p.at[facts.number[stores.over[k]]];
