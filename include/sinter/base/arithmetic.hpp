@@ -62,6 +62,54 @@ SINTER_HOST_DEVICE constexpr bool negative(T x) {
   else return false;
 }
 
+// ---- limits --------------------------------------------------------------------------------------------------------
+
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define SINTER_HIDES_LIMITS
+#endif
+
+namespace detail {
+
+#ifdef SINTER_HIDES_LIMITS
+/// Bits of a limit that g++ must not know: it would follow the path of values that are the limit by itself, and give up
+/// vector code. A type that no tensor has, so that loops read it once; `used`, or at link time it would be known again.
+enum class hidden : std::uint32_t {};
+template <std::uint32_t Bits>
+[[gnu::used]] inline hidden limit_bits{Bits};
+#endif
+
+template <std::uint32_t Bits>
+constexpr float limit() {
+#ifdef SINTER_HIDES_LIMITS
+  if (!__builtin_is_constant_evaluated()) return __builtin_bit_cast(float, limit_bits<Bits>);
+#endif
+  return __builtin_bit_cast(float, Bits);
+}
+
+}  // namespace detail
+
+/// x, or the limit of these bits where x is more, or less. NaN stays: of two numbers that do not compare a processor's
+/// minimum gives the second, as the choice does.
+template <std::uint32_t Limit>
+constexpr float at_most(float x) {
+  const float limit = detail::limit<Limit>();
+#ifdef __CUDACC__
+  return select(limit < x, limit, x);  // the limit is known
+#else
+  return limit < x ? limit : x;
+#endif
+}
+template <std::uint32_t Limit>
+constexpr float at_least(float x) {
+  const float limit = detail::limit<Limit>();
+#ifdef __CUDACC__
+  return select(limit > x, limit, x);
+#else
+  return limit > x ? limit : x;
+#endif
+}
+#undef SINTER_HIDES_LIMITS
+
 // ---- + - * / -------------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -228,6 +276,8 @@ template <class T>
 SINTER_HOST_DEVICE constexpr T relu(T x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   if constexpr (std::is_same_v<T, float>) return maximum(x, 0.0f);
+#elif !defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, float>) return at_least<0>(x);
 #endif
   return select(negative(x), T(0), x);
 }

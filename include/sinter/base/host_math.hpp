@@ -15,11 +15,9 @@ namespace sinter::math::straight {
 
 constexpr std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 constexpr float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u); }
-constexpr float magnitude(float x) { return from_bits(bits(x) & 0x7fffffffu); }
+constexpr float magnitude(float x) { return __builtin_fabsf(x); }
 /// |x| with the sign of y.
 constexpr float with_sign(float x, float y) { return from_bits((bits(x) & 0x7fffffffu) | (bits(y) & 0x80000000u)); }
-/// x between the limits; NaN stays. Both comparisons are with x itself: neither waits for the other.
-constexpr float clamp(float x, float low, float high) { return select(x > high, high, select(x < low, low, x)); }
 
 /// c[0] + c[1] x + ... by fours: what waits for each other is a third of Horner's chain, and that is what costs.
 constexpr float polynomial(float, float a) { return a; }
@@ -78,7 +76,7 @@ constexpr float two_to(std::uint32_t power) { return from_bits(power << 23); }
 
 /// 1.0 ulp.
 constexpr float exp(float input) {
-  const float x = clamp(input, -104.0f, 89.0f);
+  const float x = at_least<bits(-104.0f)>(at_most<bits(89.0f)>(input));
   const exp_parts e = split_exp<126>(x);
   // 2^(n-1), and 2^(n+63) where n is small: so that it is a normal float, and only the last product is not.
   const std::uint32_t small = 0u - static_cast<std::uint32_t>(input < -86.0f);
@@ -88,14 +86,14 @@ constexpr float exp(float input) {
 
 /// 1 + e^x to 1.5 ulp, infinite from 88.7 on: what a sigmoid divides by.
 constexpr float one_plus_exp(float x) {
-  const exp_parts e = split_exp<126>(clamp(x, -20.0f, 89.0f));
+  const exp_parts e = split_exp<126>(at_least<bits(-20.0f)>(at_most<bits(89.0f)>(x)));
   const float half = two_to(e.power);
   return 1.0f + 2.0f * (half + half * e.expm1);
 }
 
 /// 1.5 ulp.
 constexpr float exp2(float input) {
-  const float x = clamp(input, -151.0f, 128.0f);
+  const float x = at_least<bits(-151.0f)>(at_most<bits(128.0f)>(input));
   constexpr float shift = 0x1.8p23f + 126;
   const float shifted = x + shift, r = x - (shifted - shift);
   const float p =
@@ -107,7 +105,7 @@ constexpr float exp2(float input) {
 
 /// 1.6 ulp.
 constexpr float expm1(float input) {
-  const exp_parts e = split_exp<126>(clamp(input, -20.0f, 89.0f));
+  const exp_parts e = split_exp<126>(at_least<bits(-20.0f)>(at_most<bits(89.0f)>(input)));
   const float half = two_to(e.power);  // 2^(n-1): n may be 128
   return with_sign(2.0f * (half * e.expm1 + (half - 0.5f)), input);
 }
@@ -174,16 +172,17 @@ constexpr float log1p(float x) {
 /// 2.3 ulp. e / (e + 2), where e = exp(2 |x|) - 1 without cancellation.
 constexpr float tanh(float x) {
   const float a = magnitude(x);
-  const exp_parts parts = split_exp<127>(2.0f * select(a > 9.02f, 9.02f, a));
+  const exp_parts parts = split_exp<127>(2.0f * at_most<bits(9.02f)>(a));
   const float s = two_to(parts.power), e = s * parts.expm1 + (s - 1.0f);
   return with_sign(e / (e + 2.0f), x);
 }
 
 /// 2.0 ulp. 1 - e^-g, where g = -log(erfc(|x|)) is a smooth function; past 4 the result is 1.
 constexpr float erf(float x) {
-  const float a = magnitude(x), b = select(a > 4.0f, 4.0f, a);
-  const float g = b + b * polynomial(b, 0x1.06eba8p-3f, 0x1.45f2fap-1f, 0x1.a4fa5ep-4f, -0x1.39cdc6p-6f, -0x1.506006p-13f,
-                                     0x1.b50052p-10f, -0x1.4bc9eep-11f, 0x1.ed6c5ep-14f, -0x1.3696b8p-17f);
+  const float a = magnitude(x), b = at_most<bits(4.0f)>(a);
+  const float g =
+      b + b * polynomial(b, 0x1.06eba8p-3f, 0x1.45f2fap-1f, 0x1.a4fa5ep-4f, -0x1.39cdc6p-6f, -0x1.506006p-13f,
+                         0x1.b50052p-10f, -0x1.4bc9eep-11f, 0x1.ed6c5ep-14f, -0x1.3696b8p-17f);
   const exp_parts e = split_exp<127>(-g);
   const float s = two_to(e.power);
   return with_sign(s * e.expm1 + (s - 1.0f), x);
@@ -192,7 +191,7 @@ constexpr float erf(float x) {
 /// x / 2 (1 + erf(x / sqrt 2)) to 1.5e-7 |x|. erf = 1 - (1 - r)^8, where r / |x| is a polynomial: three squarings cost
 /// less than an exponential, and never lead past 1. From 5.54 on erf is 1.
 constexpr float gelu(float x) {
-  const float half = 0.5f * x, a = magnitude(x), b = select(a > 5.5437f, 5.5437f, a);
+  const float half = 0.5f * x, a = magnitude(x), b = at_most<bits(5.5437f)>(a);
   float e = b * polynomial(b, 0x1.98844ep-4f, 0x1.1d353p-5f, 0x1.8286ecp-11f, -0x1.aeff62p-10f, -0x1.31781p-15f,
                            0x1.14903cp-14f, -0x1.17319p-17f, 0x1.72223ep-22f);
   e = (e + e) - e * e;
