@@ -58,6 +58,9 @@ namespace ops = sinter::ops;
 
 TEST_CASE("elementary functions are within their bounds over all floats") {
   SINTER_CHECK(exp, 1.0);
+  check(
+      "falling_exp", 1.0, [](float x) { return sinter::math::falling_exp(x); }, [](double x) { return std::exp(x); },
+      -INFINITY, 0);
   SINTER_CHECK(exp2, 1.5);
   SINTER_CHECK(expm1, 1.6);
   SINTER_CHECK(log, 0.9);

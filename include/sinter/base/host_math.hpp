@@ -84,6 +84,13 @@ constexpr float exp(float input) {
   return (s + s * e.expm1) * from_bits(bits(2.0f) - (small & (64u << 23)));
 }
 
+/// The same for x that is not positive: 2^(n+64) is a normal float for every n.
+constexpr float falling_exp(float x) {
+  const exp_parts e = split_exp<127 + 64>(at_least<bits(-104.0f)>(x));
+  const float s = two_to(e.power);
+  return (s + s * e.expm1) * 0x1p-64f;
+}
+
 /// 1 + e^x to 1.5 ulp, infinite from 88.7 on: what a sigmoid divides by.
 constexpr float one_plus_exp(float x) {
   const exp_parts e = split_exp<126>(at_least<bits(-20.0f)>(at_most<bits(89.0f)>(x)));

@@ -111,6 +111,13 @@ SINTER_HOST_DEVICE constexpr T rsqrt(T x) {
   return T(1) / sqrt(x);
 }
 
+/// e^x for x that is not positive.
+template <class T>
+constexpr T falling_exp(T x) {
+  if constexpr (std::is_same_v<T, float>) return straight::falling_exp(x);
+  else return exp(x);
+}
+
 // ---- activations ---------------------------------------------------------------------------------------------------
 
 namespace detail {

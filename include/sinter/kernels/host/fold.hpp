@@ -162,7 +162,7 @@ class row_fold<Op, T> {
     const T greatest = fold_values(count, minus_infinity<T>(), maximum, value);
     if (greatest == minus_infinity<T>()) return {greatest, static_cast<T>(count)};
     const auto add = [](T x, T y) { return x + y; };
-    return {greatest, fold_values(count, T(0), add, [=](int i) { return math::exp(value(i) - greatest); })};
+    return {greatest, fold_values(count, T(0), add, [=](int i) { return math::falling_exp(value(i) - greatest); })};
   }
 
   state state_;

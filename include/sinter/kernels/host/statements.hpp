@@ -261,6 +261,15 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     fill<N>([this, s](int i) { return result(s, i); });
   }
 
+  /// Is this a value less the greatest of its row?
+  template <class Statement>
+  static constexpr bool is_never_positive(Statement) {
+    return false;
+  }
+  template <class T, int A, int B>
+  static constexpr bool is_never_positive(compute<ops::sub, T, T, A, B>) {
+    return std::is_same_v<statement<B>, reduce<ops::amax, T, T, A>>;
+  }
   template <class Op, class T, class Result, int A, int B, int C>
   [[gnu::always_inline]] compute_t<Result> result(compute<Op, T, Result, A, B, C>, int i) const {
     constexpr bool by_one = [] {
@@ -269,6 +278,8 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     }();
     if constexpr (by_one && std::is_same_v<compute_t<T>, float>)
       return static_cast<compute_t<Result>>(divide_by_same(value<A>(i), value<B>(i)));
+    else if constexpr (Op::id == op::exp && is_never_positive(statement<A>{}))
+      return static_cast<compute_t<Result>>(math::falling_exp(value<A>(i)));
     else if constexpr (C >= 0) return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i), value<C>(i)));
     else if constexpr (B >= 0) return static_cast<compute_t<Result>>(Op::apply(value<A>(i), value<B>(i)));
     else return static_cast<compute_t<Result>>(Op::apply(value<A>(i)));
