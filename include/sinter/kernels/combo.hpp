@@ -20,7 +20,8 @@ struct pointwise_loop {
 template <class Body, orientation O, long Rnumel = -1, long Numel = -1>
 struct reduction_loop {
   static constexpr bool can_split =
-      detail::split_facts<Body>::can_split || detail::scan_facts<Body>::can_split || detail::shares_rows<Body, O>();
+      detail::split_facts<Body>::can_split || detail::scan_facts<Body>::can_split ||
+      (detail::shares_rows<Body, O>() && (Rnumel < 0 || Rnumel >= 2 * detail::split_row_part));
   /// 16-byte aligned, like the memory it asks for.
   static constexpr std::int64_t workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
     if constexpr (body_facts<Body>::has_scan) return detail::round_up(scan_workspace_bytes<Body, O>(numel, rnumel), 16);

@@ -10,7 +10,8 @@ namespace sinter::cuda {
 
 namespace detail {
 
-/// Small blocks make for an even end, but a multiprocessor begins only six or seven of them in a microsecond.
+/// The most threads of a block. Small blocks make for an even end, but a multiprocessor begins only six or seven of
+/// them in a microsecond.
 inline constexpr int pointwise_threads = 256;
 
 /// The shape of a pointwise kernel's tile.
@@ -19,7 +20,7 @@ struct pointwise_shape {
   /// Two to four 16-byte loads of a thread are in flight; other threads see to the rest. A long body waits for its
   /// arithmetic, not for memory, and is not worth the code: at most so many statements times elements.
   static constexpr int code_limit = 256;
-  static constexpr int items = [] {
+  static constexpr int loads = [] {
     const auto facts = access_facts<Body>::at(loop_var::x, Width);
     int loads = 0;
     for (int s = 0; s < Body::size; ++s) {
@@ -28,11 +29,16 @@ struct pointwise_shape {
       if (now.where.kind == access::contiguous) loads += now.bytes * Width > 16 ? now.bytes * Width / 16 : 1;
       if (now.where.kind == access::strided || now.where.kind == access::irregular) loads += Width;
     }
+    return loads;
+  }();
+  static constexpr int items = [] {
     int items = loads >= 4 ? 1 : 2;
     while (items > 1 && items * Width * Body::size > code_limit) items /= 2;
     return items;
   }();
-  static constexpr int tile = pointwise_threads * items * Width;
+  /// A thread that reads two vectors is busy for long enough that half the threads do.
+  static constexpr int threads = items > 1 && loads > 0 ? pointwise_threads / 2 : pointwise_threads;
+  static constexpr int tile = threads * items * Width;
 };
 
 /// Threads neighbours' tiles from element `first` on.
@@ -50,11 +56,11 @@ __device__ __forceinline__ void pointwise_tiles(const Args& args, Index first) {
 
 /// Body over numel elements. Requires: access_facts<Body>::fits<Width, loop_var::x>(args); numel fits Index.
 template <class Body, int Width, class Index, class Args>
-__global__ void __launch_bounds__(detail::pointwise_threads) pointwise(const Args args) {
+__global__ void __launch_bounds__(detail::pointwise_shape<Body, Width>::threads) pointwise(const Args args) {
   detail::begin_kernel();
   static_assert(!body_facts<Body>::has_reduction, "pointwise: the body reduces; use reduction");
-  constexpr int tile = detail::pointwise_shape<Body, Width>::tile;
-  detail::pointwise_tiles<Body, Width, detail::pointwise_threads, Index>(args, static_cast<Index>(blockIdx.x) * tile);
+  using shape = detail::pointwise_shape<Body, Width>;
+  detail::pointwise_tiles<Body, Width, shape::threads, Index>(args, static_cast<Index>(blockIdx.x) * shape::tile);
 }
 
 }  // namespace sinter::cuda

@@ -18,7 +18,7 @@ template <int Width, class Index, class... S, class Args>
 void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using shape = pointwise_shape<body<S...>, Width>;
   const auto grid = dim3(static_cast<unsigned>((args.numel + shape::tile - 1) / shape::tile));
-  launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(pointwise_threads), stream, name, args);
+  launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(shape::threads), stream, name, args);
 }
 
 /// Matrices with fewer rows or columns than this gain nothing from tiles.
