@@ -156,7 +156,7 @@ constexpr short_shape choose_loose_short(std::int64_t numel, int rnumel, int byt
   short_shape s{rnumel};
   while (s.items > capacity / short_block && s.log_threads <= 5) {
     ++s.log_threads;
-    s.items = ((rnumel - 1) >> s.log_threads) + 1 | 1;
+    s.items = (((rnumel - 1) >> s.log_threads) + 1) | 1;
   }
   if (s.log_threads > 5) return {};
   const std::int64_t most = numel * rnumel / enough_blocks, least = static_cast<std::int64_t>(s.rows()) * rnumel;
