@@ -31,9 +31,9 @@ template <class... S>
 inline constexpr bool has_doubles<body<S...>> =
     (std::is_same_v<typename sinter::detail::statement_facts<S>::value_type, double> || ...);
 
+template <class Op, class... Others>
+inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
 /// Operations that take few registers and call no function.
-template <class Op, class... Light>
-inline constexpr bool is_one_of = (std::is_same_v<Op, Light> || ...);
 template <class Op>
 inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
                                            ops::rsqrt, ops::square, ops::relu, ops::maximum, ops::minimum>;

@@ -29,126 +29,93 @@ __device__ __forceinline__ void copy_wait() {
 #endif
 }
 
-__device__ __forceinline__ unsigned address_in_shared(const void* p) {
+__device__ __forceinline__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-/// The way of many bytes at once, both ends aligned to 16, without a loop: one thread of a block tells the copy engine,
-/// which compute capability 9.0 brings. All threads wait at a barrier in shared memory for what was fetched.
-#if __CUDA_ARCH__ >= 900
-class copy_engine {
- public:
-  static constexpr bool exists = true;
-  __device__ __forceinline__ explicit copy_engine(std::uint64_t* barrier) : barrier_(address_in_shared(barrier)) {
-    if (!leads()) return;
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier_) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  __device__ __forceinline__ void fetch(void* shared, const void* global, int bytes) const {
-    if (!leads() || bytes <= 0) return;
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier_), "r"(bytes) : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     address_in_shared(shared)),
-                 "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(barrier_)
-                 : "memory");
-  }
-  /// Of all that was fetched, and of what the threads wrote.
-  __device__ __forceinline__ void wait() const {
-    if (leads())
-      asm volatile("{\n\t.reg .b64 t;\n\tmbarrier.arrive.shared::cta.b64 t, [%0];\n\t}" ::"r"(barrier_) : "memory");
-    __syncthreads();
-    unsigned done = 0;
-    while (done == 0)
-      asm volatile(
-          "{\n\t.reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n\t"
-          "selp.u32 %0, 1, 0, p;\n\t}"
-          : "=r"(done)
-          : "r"(barrier_)
-          : "memory");
-  }
-  /// Before it puts what all threads wrote.
-  __device__ __forceinline__ void sync() const {
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    __syncthreads();
-  }
-  __device__ __forceinline__ void put(void* global, const void* shared, int bytes) const {
-    if (!leads() || bytes <= 0) return;
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
-                 "r"(address_in_shared(shared)), "r"(bytes)
-                 : "memory");
-  }
-  /// Shared memory stays until all of it is read.
-  __device__ __forceinline__ void finish() const {
-    if (!leads()) return;
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-  }
+// ---- the copy engine -----------------------------------------------------------------------------------------------
 
- private:
-  static __device__ __forceinline__ bool leads() { return threadIdx.x == 0; }
-  unsigned barrier_;
-};
+/// The way of many bytes at once, both ends aligned to 16, without a loop: one thread sends for them. Compute
+/// capability 9.0 brings it; where it is not, what follows does nothing.
+#if __CUDA_ARCH__ >= 900
+inline constexpr bool has_copy_engine = true;
 #else
-class copy_engine {
- public:
-  static constexpr bool exists = false;
-  __device__ __forceinline__ explicit copy_engine(std::uint64_t*) {}
-  __device__ __forceinline__ void fetch(void*, const void*, int) const {}
-  __device__ __forceinline__ void wait() const {
-    copy_commit();
-    copy_wait<0>();
-    __syncthreads();
-  }
-  __device__ __forceinline__ void sync() const { __syncthreads(); }
-  __device__ __forceinline__ void put(void*, const void*, int) const {}
-  __device__ __forceinline__ void finish() const {}
-};
+inline constexpr bool has_copy_engine = false;
 #endif
 
-/// What has arrived of copies to shared memory that one thread sends for, of any multiple of 16 bytes each. Others may
-/// wait once they know that it has begun; `odd`: for the second time, the fourth, and so on. Where there is no engine
-/// for such copies, nothing is done.
+/// Barriers in shared memory, by their addresses: complete when one thread has arrived and all bytes that it expects.
+__device__ __forceinline__ void barrier_begin([[maybe_unused]] unsigned barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+#endif
+}
+/// Before the engine sees them.
+__device__ __forceinline__ void barriers_begun() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void barrier_expect([[maybe_unused]] unsigned barrier, [[maybe_unused]] int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+#endif
+}
+__device__ __forceinline__ void barrier_arrive([[maybe_unused]] unsigned barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("{\n\t.reg .b64 t;\n\tmbarrier.arrive.shared::cta.b64 t, [%0];\n\t}" ::"r"(barrier) : "memory");
+#endif
+}
+/// Both. What has come already counts as well.
+__device__ __forceinline__ void barrier_arrive([[maybe_unused]] unsigned barrier, [[maybe_unused]] int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("{\n\t.reg .b64 t;\n\tmbarrier.arrive.expect_tx.shared::cta.b64 t, [%0], %1;\n\t}" ::"r"(barrier),
+               "r"(bytes)
+               : "memory");
+#endif
+}
+/// `odd`: for the second time, the fourth, and so on.
+__device__ __forceinline__ void barrier_wait([[maybe_unused]] unsigned barrier, [[maybe_unused]] unsigned odd) {
+#if __CUDA_ARCH__ >= 900
+  unsigned done = 0;
+  while (done == 0)
+    asm volatile(
+        "{\n\t.reg .pred p;\n\t"
+        "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, p;\n\t}"
+        : "=r"(done)
+        : "r"(barrier), "r"(odd)
+        : "memory");
+#endif
+}
+/// Bytes that the barrier counts.
+__device__ __forceinline__ void copy_bulk([[maybe_unused]] void* shared, [[maybe_unused]] const void* global,
+                                          [[maybe_unused]] int bytes, [[maybe_unused]] unsigned barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(shared)),
+               "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(barrier)
+               : "memory");
+#endif
+}
+
+/// What has arrived of copies to shared memory that one thread sends for. Others may wait once they know that it has
+/// begun.
 class copy_arrival {
  public:
   __device__ __forceinline__ void begin() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address()) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
+    barrier_begin(address());
+    barriers_begun();
   }
-  __device__ __forceinline__ void send([[maybe_unused]] void* shared, [[maybe_unused]] const void* global,
-                                       [[maybe_unused]] int bytes) {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                     address_in_shared(shared)),
-                 "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(address())
-                 : "memory");
-#endif
+  __device__ __forceinline__ void send(void* shared, const void* global, int bytes) {
+    barrier_expect(address(), bytes);
+    copy_bulk(shared, global, bytes, address());
   }
   /// No more copies are sent.
-  __device__ __forceinline__ void end() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("{\n\t.reg .b64 t;\n\tmbarrier.arrive.shared::cta.b64 t, [%0];\n\t}" ::"r"(address()) : "memory");
-#endif
-  }
-  __device__ __forceinline__ void wait([[maybe_unused]] unsigned odd) const {
-#if __CUDA_ARCH__ >= 900
-    unsigned done = 0;
-    while (done == 0)
-      asm volatile(
-          "{\n\t.reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-          "selp.u32 %0, 1, 0, p;\n\t}"
-          : "=r"(done)
-          : "r"(address()), "r"(odd)
-          : "memory");
-#endif
-  }
+  __device__ __forceinline__ void end() { barrier_arrive(address()); }
+  __device__ __forceinline__ void wait() const { barrier_wait(address(), 0); }
 
  private:
-  __device__ __forceinline__ unsigned address() const { return address_in_shared(&barrier_); }
+  __device__ __forceinline__ unsigned address() const { return shared_address(&barrier_); }
   std::uint64_t barrier_;
 };
 
@@ -163,7 +130,7 @@ __device__ __forceinline__ void copy_back([[maybe_unused]] void* global, [[maybe
                                           [[maybe_unused]] int bytes) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
-               "r"(address_in_shared(shared)), "r"(bytes)
+               "r"(shared_address(shared)), "r"(bytes)
                : "memory");
 #endif
 }
@@ -173,5 +140,44 @@ __device__ __forceinline__ void copy_back_wait() {
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
 }
+
+/// The engine as a block uses it whose first thread sends for all.
+class block_copies {
+ public:
+  __device__ __forceinline__ explicit block_copies(copy_arrival& arrival) : arrival_(arrival) {
+    if (leads()) arrival_.begin();
+  }
+  __device__ __forceinline__ void fetch(void* shared, const void* global, int bytes) const {
+    if (leads() && bytes > 0) arrival_.send(shared, global, bytes);
+  }
+  /// For all that was fetched, and for what the threads wrote.
+  __device__ __forceinline__ void wait() const {
+    if constexpr (has_copy_engine) {
+      if (leads()) arrival_.end();
+      __syncthreads();
+      arrival_.wait();
+    } else {
+      copy_commit();
+      copy_wait<0>();
+      __syncthreads();
+    }
+  }
+  /// Before it puts what all threads wrote.
+  __device__ __forceinline__ void sync() const {
+    copy_back_ready();
+    __syncthreads();
+  }
+  __device__ __forceinline__ void put(void* global, const void* shared, int bytes) const {
+    if (leads() && bytes > 0) copy_back(global, shared, bytes);
+  }
+  /// Shared memory stays until all of it is read.
+  __device__ __forceinline__ void finish() const {
+    if (leads()) copy_back_wait();
+  }
+
+ private:
+  static __device__ __forceinline__ bool leads() { return threadIdx.x == 0; }
+  copy_arrival& arrival_;
+};
 
 }  // namespace sinter::cuda::detail

@@ -10,13 +10,10 @@
 
 namespace sinter::cuda::mm {
 
-__device__ __forceinline__ unsigned shared_address(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
-
 using detail::copy_async;
 using detail::copy_commit;
 using detail::copy_wait;
+using detail::shared_address;
 
 /// Four 8 x 8 matrices; lane l gives the address of row l % 8 of matrix l / 8. Transposed: rows become columns.
 template <bool Transposed>

@@ -113,10 +113,10 @@ template <bool Wanted, int I, class S>
 struct short_access {
   template <class Tiling, class Args>
   static __device__ __forceinline__ void read(typename Tiling::staging&, const Args&, const run_part&,
-                                              const copy_engine&) {}
+                                              const block_copies&) {}
   template <class Tiling, class Args>
   static __device__ __forceinline__ void write(const typename Tiling::staging&, const Args&, const run_part&,
-                                               const copy_engine&) {}
+                                               const block_copies&) {}
 };
 template <int I, int Slot, class T, class At>
 struct short_place {
@@ -140,7 +140,7 @@ struct short_access<true, I, load<Slot, T, At, -1>> : short_access<false, I, voi
   using place = short_place<I, Slot, T, At>;
   template <class Tiling, class Args>
   static __device__ __forceinline__ void read(typename Tiling::staging& staging, const Args& args, const run_part& run,
-                                              const copy_engine& engine) {
+                                              const block_copies& engine) {
     constexpr int number = Tiling::places::facts.number[I];
     const unsigned char* from = place::memory(args, run);
     const int lead = staging.lead[number] = place::lead(from);
@@ -148,7 +148,7 @@ struct short_access<true, I, load<Slot, T, At, -1>> : short_access<false, I, voi
     unsigned char* to = place::template shared<Tiling>(staging);
     const run_copy<T> copy(lead, run.rows * run.length);
     const int begin = copy.whole_begin();
-    if constexpr (copy_engine::exists) engine.fetch(to + begin, from + begin, copy.whole_bytes());
+    if constexpr (has_copy_engine) engine.fetch(to + begin, from + begin, copy.whole_bytes());
     else
       copy.move_whole(to, from, [](unsigned char* target, const unsigned char* whole) { copy_async(target, whole); });
     copy.move_ends(to, from);
@@ -159,20 +159,20 @@ struct short_access<true, I, store<Slot, T, A, At, -1>> {
   using place = short_place<I, Slot, T, At>;
   template <class Tiling, class Args>
   static __device__ __forceinline__ void read(typename Tiling::staging& staging, const Args& args, const run_part& run,
-                                              const copy_engine&) {
+                                              const block_copies&) {
     constexpr int number = Tiling::places::facts.number[I];
     staging.lead[number] = place::lead(place::memory(args, run));
   }
   template <class Tiling, class Args>
   static __device__ __forceinline__ void write(const typename Tiling::staging& staging, const Args& args,
-                                               const run_part& run, const copy_engine& engine) {
+                                               const run_part& run, const block_copies& engine) {
     constexpr int number = Tiling::places::facts.number[I];
     const int lead = staging.lead[number];
     unsigned char* to = place::memory(args, run) - lead;
     const unsigned char* from = place::template shared<Tiling>(staging);
     const run_copy<T> copy(lead, run.rows * run.length);
     const int begin = copy.whole_begin();
-    if constexpr (copy_engine::exists) engine.put(to + begin, from + begin, copy.whole_bytes());
+    if constexpr (has_copy_engine) engine.put(to + begin, from + begin, copy.whole_bytes());
     else
       copy.move_whole(to, from, [](unsigned char* whole, const unsigned char* source) {
         *reinterpret_cast<uint4*>(whole) = *reinterpret_cast<const uint4*>(source);
@@ -182,7 +182,7 @@ struct short_access<true, I, store<Slot, T, A, At, -1>> {
 };
 template <class Tiling, class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void read_run(body<S...>, std::index_sequence<I...>, typename Tiling::staging& staging,
-                                         const Args& args, const run_part& run, const copy_engine& engine) {
+                                         const Args& args, const run_part& run, const block_copies& engine) {
   (short_access<Tiling::template stages<static_cast<int>(I)>, static_cast<int>(I), S>::template read<Tiling>(
        staging, args, run, engine),
    ...);
@@ -190,7 +190,7 @@ __device__ __forceinline__ void read_run(body<S...>, std::index_sequence<I...>, 
 template <class Tiling, class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void write_run(body<S...>, std::index_sequence<I...>,
                                           const typename Tiling::staging& staging, const Args& args,
-                                          const run_part& run, const copy_engine& engine) {
+                                          const run_part& run, const block_copies& engine) {
   (short_access<Tiling::template stages<static_cast<int>(I)>, static_cast<int>(I), S>::template write<Tiling>(
        staging, args, run, engine),
    ...);
@@ -252,8 +252,8 @@ __global__ void __launch_bounds__(detail::short_block, MinBlocks) reduction_shor
   using tiling = detail::short_tiling<Body, Rnumel, Width, Items, Shape>;
   using numbers = std::make_index_sequence<Body::size>;
   alignas(16) __shared__ unsigned char storage[tiling::places::bytes];
-  __shared__ std::uint64_t arrived;
-  const detail::copy_engine engine(&arrived);
+  __shared__ detail::copy_arrival arrived;
+  const detail::block_copies engine(arrived);
   const detail::short_shape shape = given.get();
   const detail::short_threads threads{shape.threads()};
   const int length = Rnumel >= 0 ? static_cast<int>(Rnumel) : static_cast<int>(args.rnumel);

@@ -66,7 +66,7 @@ struct staged_row {
   __device__ __forceinline__ void fetch(unsigned char* to, bool first_of_all, bool last_of_all, copy_arrival& arrival,
                                         const Threads& threads) const {
     const int first = first_of_all && lead > 0 ? 16 : 0, past = (last_of_all ? end : end + 15) & ~15;
-    if constexpr (copy_engine::exists) {
+    if constexpr (has_copy_engine) {
       if (threads.thread() == 0) arrival.send(to + first, memory + first, past - first);
     } else {
       for (int at = first + threads.thread() * 16; at < past; at += threads.count() * 16)
@@ -78,7 +78,7 @@ struct staged_row {
   template <class Threads>
   __device__ __forceinline__ void put(const unsigned char* from, const Threads& threads) const {
     const int first = lead > 0 ? 16 : 0, past = end & ~15;
-    if constexpr (copy_engine::exists) {
+    if constexpr (has_copy_engine) {
       if (threads.thread() == 0) copy_back(memory + first, from + first, past - first);
     } else {
       for (int at = first + threads.thread() * 16; at < past; at += threads.count() * 16)
@@ -94,62 +94,49 @@ struct staged_row {
   }
 };
 
-/// Elements [first, first + length) of a row; `shift` from their number to where they lie.
-struct staged_part {
-  int first, length, shift;
-};
-
-/// Access S of a part of a row.
+/// Access S of a row.
 template <bool Wanted, int I, class S>
 struct staged_access {
   template <class Tiling, class Args>
   static __device__ __forceinline__ void begin(tile<Tiling>&, const Args&) {}
   template <class Tiling, class Args, class Threads>
-  static __device__ __forceinline__ void fetch(const tile<Tiling>&, const Args&, const staged_part&, copy_arrival&,
-                                               const Threads&) {}
+  static __device__ __forceinline__ void fetch(const tile<Tiling>&, const Args&, copy_arrival&, const Threads&) {}
   template <class Tiling, class Args, class Threads>
-  static __device__ __forceinline__ void put(const tile<Tiling>&, const Args&, const staged_part&, const Threads&) {}
+  static __device__ __forceinline__ void put(const tile<Tiling>&, const Args&, const Threads&) {}
 };
 template <int I, int Slot, class T, class At>
 struct staged_place : staged_access<false, I, void> {
-  template <class Args>
-  static __device__ __forceinline__ T* memory(const Args& args, std::int64_t row, int r) {
-    return static_cast<T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, static_cast<std::int64_t>(r), args.sizes);
-  }
   template <class Tiling, class Args>
-  static __device__ __forceinline__ staged_row<T> row(const tile<Tiling>& t, const Args& args,
-                                                      const staged_part& part) {
-    return staged_row<T>(memory(args, t.fixed, part.first), part.length);
+  static __device__ __forceinline__ staged_row<T> row(const tile<Tiling>& t, const Args& args) {
+    const std::int64_t first = offset_of<At>::at_xr(static_cast<std::int64_t>(t.fixed), std::int64_t(0), args.sizes);
+    return staged_row<T>(static_cast<T*>(args.pointers[Slot]) + first, static_cast<int>(args.rnumel));
   }
   template <class Tiling>
-  static __device__ __forceinline__ unsigned char* shared(const tile<Tiling>& t, const staged_part& part, int lead) {
-    return t.staging.storage + t.staging.start[Tiling::held::facts.number[I]] - lead +
-           (part.first + part.shift) * static_cast<int>(sizeof(T));
+  static __device__ __forceinline__ unsigned char* shared(const tile<Tiling>& t, int lead) {
+    return t.staging.storage + t.staging.start[Tiling::held::facts.number[I]] - lead;
   }
   template <class Tiling, class Args>
   static __device__ __forceinline__ void begin(tile<Tiling>& t, const Args& args) {
-    t.staging.start[Tiling::held::facts.number[I]] += row(t, args, {0, 0, 0}).lead;
+    t.staging.start[Tiling::held::facts.number[I]] += row(t, args).lead;
   }
 };
 template <int I, int Slot, class T, class At>
 struct staged_access<true, I, load<Slot, T, At, -1>> : staged_place<I, Slot, T, At> {
   using place = staged_place<I, Slot, T, At>;
   template <class Tiling, class Args, class Threads>
-  static __device__ __forceinline__ void fetch(const tile<Tiling>& t, const Args& args, const staged_part& part,
-                                               copy_arrival& arrival, const Threads& threads) {
-    const auto row = place::row(t, args, part);
-    row.fetch(place::shared(t, part, row.lead), t.fixed == 0 && part.first == 0,
-              t.fixed + 1 == args.numel && part.first + part.length == args.rnumel, arrival, threads);
+  static __device__ __forceinline__ void fetch(const tile<Tiling>& t, const Args& args, copy_arrival& arrival,
+                                               const Threads& threads) {
+    const auto row = place::row(t, args);
+    row.fetch(place::shared(t, row.lead), t.fixed == 0, t.fixed + 1 == args.numel, arrival, threads);
   }
 };
 template <int I, int Slot, class T, int A, class At>
 struct staged_access<true, I, store<Slot, T, A, At, -1>> : staged_place<I, Slot, T, At> {
   using place = staged_place<I, Slot, T, At>;
   template <class Tiling, class Args, class Threads>
-  static __device__ __forceinline__ void put(const tile<Tiling>& t, const Args& args, const staged_part& part,
-                                             const Threads& threads) {
-    const auto row = place::row(t, args, part);
-    row.put(place::shared(t, part, row.lead), threads);
+  static __device__ __forceinline__ void put(const tile<Tiling>& t, const Args& args, const Threads& threads) {
+    const auto row = place::row(t, args);
+    row.put(place::shared(t, row.lead), threads);
   }
 };
 
@@ -192,7 +179,7 @@ class staged_stream<body<S...>, Args, std::index_sequence<I...>> {
     for (int k = 0; k < held::facts.count; ++k) tile.staging.start[k] = places.at[k];
     (access<I, S>::begin(tile, args), ...);
     if (threads_.thread() == 0) arrival.begin();
-    (access<I, S>::fetch(tile_, args_, whole(), arrival_, threads_), ...);
+    (access<I, S>::fetch(tile_, args_, arrival_, threads_), ...);
     if (threads_.thread() == 0) arrival.end();
     copy_commit();
     threads_.sync_row();
@@ -210,8 +197,8 @@ class staged_stream<body<S...>, Args, std::index_sequence<I...>> {
       copy_back_ready();
       threads_.sync_row();
       if (tile_.fixed_ok)
-        (staged_access<puts_in<B, phases, I>, static_cast<int>(I), S>::put(tile_, args_, whole(), threads_), ...);
-      if constexpr (copy_engine::exists) __syncwarp();  // who sends comes last
+        (staged_access<puts_in<B, phases, I>, static_cast<int>(I), S>::put(tile_, args_, threads_), ...);
+      if constexpr (has_copy_engine) __syncwarp();  // who sends comes last
       else threads_.sync_row();
       if (threads_.thread() == 0) copy_back_wait();
     }
@@ -221,11 +208,10 @@ class staged_stream<body<S...>, Args, std::index_sequence<I...>> {
   template <std::size_t K, class Statement>
   using access = staged_access<tiling::template stages<static_cast<int>(K)>, static_cast<int>(K), Statement>;
 
-  __device__ __forceinline__ staged_part whole() const { return {0, length_, 0}; }
   __device__ __forceinline__ void wait() const {
-    if constexpr (copy_engine::exists) arrival_.wait(0);
+    if constexpr (has_copy_engine) arrival_.wait();
     else copy_wait<0>();
-    if (!copy_engine::exists) threads_.sync_row();  // elements may have come one by one
+    if (!has_copy_engine) threads_.sync_row();  // elements may have come one by one
   }
 
   template <class Visit>

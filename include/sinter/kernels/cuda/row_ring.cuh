@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/copy_async.cuh"
 #include "sinter/kernels/cuda/statements.cuh"
 
 namespace sinter::cuda {
@@ -72,10 +73,6 @@ struct streamed_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   using staging = tile_staging<Body, Width, Items>;
 };
 
-__device__ __forceinline__ unsigned shared_address(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
-
 /// The places of one warp. Barrier number s is complete when what was last sent to place s has arrived.
 template <class Body, class Tiling>
 class row_ring {
@@ -97,32 +94,19 @@ class row_ring {
     const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
     places_ = memory + warp * slots * bytes_;
     barriers_ = shared_address(memory + warps * slots * bytes_) + static_cast<unsigned>(warp * slots * barrier_bytes);
-#if __CUDA_ARCH__ >= 900
-    if (first_lane()) {
+    if constexpr (has_copy_engine) {
+      if (first_lane()) {
 #pragma unroll 1
-      for (int s = 0; s < slots; ++s)
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier(s)) : "memory");
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        for (int s = 0; s < slots; ++s) barrier_begin(barrier(s));
+        barriers_begun();
+      }
+      __syncwarp();
     }
-    __syncwarp();
-#endif
   }
 
   __device__ __forceinline__ const unsigned char* place(int slot) const { return places_ + slot * bytes_; }
 
-  __device__ __forceinline__ void wait([[maybe_unused]] const position& at) const {
-#if __CUDA_ARCH__ >= 900
-    unsigned done = 0;
-    while (done == 0)
-      asm volatile(
-          "{\n\t.reg .pred p;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-          "selp.u32 %0, 1, 0, p;\n\t}"
-          : "=r"(done)
-          : "r"(barrier(at.slot)), "r"(at.odd)
-          : "memory");
-#endif
-  }
+  __device__ __forceinline__ void wait(const position& at) const { barrier_wait(barrier(at.slot), at.odd); }
 
   /// Sends for the piece of row `row` whose first element is number `first` of the row, which begins `before` elements
   /// after an aligned one.
@@ -130,18 +114,14 @@ class row_ring {
   __device__ __forceinline__ void send(body<S...>, std::index_sequence<I...>, int slot, const Args& args, int row,
                                        int first, int before) const {
     __syncwarp();  // all lanes have read what was here
-#if __CUDA_ARCH__ >= 900
-    if (!first_lane()) return;
-    // What has arrived already counts as well: the barrier is not complete before this thread has arrived.
-    const int bytes = (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before) + ...);
-    asm volatile(
-        "{\n\t.reg .b64 t;\n\tmbarrier.arrive.expect_tx.shared::cta.b64 t, [%0], %1;\n\t}" ::"r"(barrier(slot)),
-        "r"(bytes)
-        : "memory");
-#else
-    (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before), ...);
-    __syncwarp();
-#endif
+    if constexpr (has_copy_engine) {
+      if (!first_lane()) return;
+      const int bytes = (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before) + ...);
+      barrier_arrive(barrier(slot), bytes);
+    } else {
+      (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before), ...);
+      __syncwarp();
+    }
   }
 
  private:
@@ -180,16 +160,13 @@ class row_ring {
       const T* source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, from, args.sizes);
       unsigned char* target = places_ + slot * bytes_ + stream_facts<Body>::bytes_before(I) * lanes_ +
                               (from - first) * static_cast<int>(sizeof(T));
-#if __CUDA_ARCH__ >= 900
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                       shared_address(target)),
-                   "l"(__cvta_generic_to_global(source)), "r"(bytes), "r"(barrier(slot))
-                   : "memory");
-#else
-      for (int b = static_cast<int>(threadIdx.x) % 32 * 16; b < bytes; b += 32 * 16)
-        *reinterpret_cast<uint4*>(target + b) =
-            *reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(source) + b);
-#endif
+      if constexpr (has_copy_engine) {
+        copy_bulk(target, source, bytes, barrier(slot));
+      } else {
+        for (int b = static_cast<int>(threadIdx.x) % 32 * 16; b < bytes; b += 32 * 16)
+          *reinterpret_cast<uint4*>(target + b) =
+              *reinterpret_cast<const uint4*>(reinterpret_cast<const unsigned char*>(source) + b);
+      }
       return bytes;
     }
   }
