@@ -160,6 +160,34 @@ TEST_CASE("full reductions and few long rows") {
   test_full(488, 65537);
 }
 
+TEST_CASE("the greatest and the least of bf16 rows; NaN wins") {
+  using extremes = body<load<0, bf16, at_row<d0>>, reduce<ops::amax, bf16, bf16, 0>, reduce<ops::amin, bf16, bf16, 0>,
+                        store<1, bf16, 1, at_x>, store<2, bf16, 2, at_x>>;
+  for (const std::int64_t columns : {1, 2, 7, 8, 255, 1000, 1001, 4096, 10007, 40000})
+    for (const std::int64_t rows : {1, 5, 130}) {
+      auto a = numbers<bf16>(rows * columns, 1);
+      if (rows > 1) a[(rows - 1) * columns + columns / 2] = bf16::from_bits(0x7fc0);
+      device_array<bf16> da(a), greatest(rows), least(rows);
+      auto args = make_args<3, 0, 1>(rows, columns);
+      args.pointers[0] = da.data(), args.pointers[1] = greatest.data(), args.pointers[2] = least.data();
+      args.sizes[0] = columns;
+      const std::string what = label("extremes bf16", rows, columns);
+      launch<extremes>(what, args);
+      const auto most = greatest.host(), fewest = least.host();
+      int wrong = 0;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const auto first = a.begin() + i * columns, last = first + columns;
+        const auto less = [](bf16 x, bf16 y) { return number(x) < number(y); };
+        const bool has_nan = std::any_of(first, last, [](bf16 x) { return std::isnan(number(x)); });
+        wrong += has_nan ? !std::isnan(number(most[i])) + !std::isnan(number(fewest[i]))
+                         : (number(most[i]) != number(*std::max_element(first, last, less))) +
+                               (number(fewest[i]) != number(*std::min_element(first, last, less)));
+      }
+      CHECK_MESSAGE(wrong == 0, what);
+      greatest.check_guards(what), least.check_guards(what);
+    }
+}
+
 TEST_CASE("splits are a function of the extents") {
   static_assert(num_splits(orientation::row, 1, 1000) == 1);
   static_assert(num_splits(orientation::row, 1, std::int64_t(1) << 40) == 1024);
