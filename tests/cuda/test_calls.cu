@@ -17,6 +17,7 @@ constexpr int size = 1000;
 TEST_CASE("host memory is named at every call, also after calls on the device's") {
   const place::memory x(size * 4), out(size * 4);
   std::vector<float> host(size);
+  place::check(cudaMemset(x.data(), 0, size * 4));
   for (int i = 0; i < 3; ++i) {
     f(place::executor(), V(static_cast<float*>(x.data()), size), V(static_cast<float*>(out.data()), size));
     CHECK_THROWS_WITH_AS(f(place::executor(), V(host.data(), size), V(static_cast<float*>(out.data()), size)),
