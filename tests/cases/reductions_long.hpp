@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <limits>
+
 #include "check.hpp"
 
 namespace {
@@ -29,6 +31,26 @@ TEST_CASE("reductions: long rows and columns") {
   check<si::tensor<float, 20011, 3>>([](auto x) { return std::tuple(si::mean(x, si::axis<0>), si::var(x, si::axis<0>)); }, {{}, {{0, 1}}});
   check<si::tensor<float, 70001>>([](auto x) { return std::tuple(si::mean(x), si::argmax(x), si::std_dev(x)); });
   check<si::tensor<float, 5000, 9>>([](auto x) { return si::layer_norm(x, 1e-5f); });
+}
+TEST_CASE("reductions: logsumexp of rows of run-time length, long ones, infinite ones") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  using X = si::tensor<float, si::dyn, si::dim<"width">>;
+  constexpr auto lse = [](auto x) { return si::logsumexp(x, si::axis<1>); };
+  for (const long width : {1L, 7L, 1000L, 20001L}) check<X>(lse, {{5, width}, {{-40, 40}}});
+  check<X>(lse, {{1, 100003}, {}});
+  check<X>(lse, {{0, 9}, {}});
+  check<X>(lse, {{9, 0}, {}});
+  check<X>([](auto x) { return si::logsumexp(si::where(x > 1, inf, x), si::axis<1>); }, {{5, 9}, {}});
+  check<X>([](auto x) { return si::logsumexp(si::where(x > -5, -inf, x), si::axis<1>); }, {{5, 9}, {}});
+  check<X>([](auto x) { return std::tuple(si::logsumexp(x, si::axis<0>), x - si::logsumexp(x, si::axis<1>, si::keepdim), si::logsumexp(x)); }, {{33, 40}, {}});
+  check<si::tensor<si::bf16, 3, 70001>>([](auto x) { return std::tuple(si::logsumexp(x, si::axis<1>), si::logsumexp(x)); });
+  check<si::tensor<float, 70001, 3>>([](auto x) { return si::logsumexp(x, si::axis<0>); });
+  // The maximum of the columns, repeated along the rows of a square, is another thing.
+  check<si::tensor<float, si::dim<"width">, si::dim<"width">>>([](auto x) {
+    auto top = si::amax(x, si::axis<0>);
+    auto safe = si::unsqueeze<1>(si::where(si::isinf(top), 0, top));
+    return si::squeeze<1>(si::log(si::sum(si::exp(x - safe), si::axis<1>, si::keepdim)) + safe);
+  }, {{50, 50}, {}});
 }
 TEST_CASE("reductions: softmax of rows that do not stay on chip") {
   using X = si::tensor<float, 3, 17001>;

@@ -33,6 +33,10 @@ SINTER_PASSES(long_for_processors, 1, 3, si::fuse<for_processors, B<32768, 50304
 SINTER_PASSES(longer_for_processors, 1, 2, si::fuse<for_processors, B<32768, 80000>>(softmax));
 // A row's length may be known by its hint only.
 SINTER_PASSES(OS02_hint, 1, 2, si::fuse<si::tensor<si::bf16, 32768, si::dim<"vocabulary", 50304>>>(softmax));
+// Rows of unknown length that are not read again take one pass, columns whatever follows.
+SINTER_PASSES(unknown_length, 1, 1, si::fuse<B<si::dyn, si::dyn>>([](auto x) { return si::logsumexp(x, si::axis<1>); }));
+SINTER_PASSES(columns, 1, 2, si::fuse<B<2048, 32768>>([](auto x) { return si::softmax(x, si::axis<0>); }));
+SINTER_PASSES(unknown_and_again, 1, 3, si::fuse<B<si::dyn, si::dyn>>(softmax));
 
 template <long Axis>
 constexpr auto statistics = [](auto x) {

@@ -179,6 +179,14 @@ cell folded(op what, const std::vector<cell>& row) {
       for (const cell& c : row) total += std::exp(c.real - top);
       return put(total);
     }
+    case op::logsumexp: {
+      double top = -std::numeric_limits<double>::infinity(), total = 0;
+      for (const cell& c : row)
+        if (greater(get<T>(c), static_cast<T>(top))) top = static_cast<double>(get<T>(c));
+      if (std::isinf(top)) return put(top);
+      for (const cell& c : row) total += std::exp(c.real - top);
+      return put(top + std::log(total));
+    }
     default: throw std::logic_error("not a reduction");
   }
 }

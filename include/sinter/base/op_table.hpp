@@ -137,7 +137,8 @@
   X(argmax, index)              \
   X(argmin, index)              \
   X(m2, floating)               \
-  X(sumexp, floating)
+  X(sumexp, floating)           \
+  X(logsumexp, floating)
 
 // X(name, rule, fold): a scan's element is the fold of all up to it; the folds are in reduction_ops.hpp.
 #define SINTER_SCAN_OPS(X)     \

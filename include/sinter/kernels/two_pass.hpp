@@ -1,7 +1,7 @@
 // Folds that do two passes' work in one, undone: the sum of squared deviations becomes the mean first, then a sum of
-// squares; the sum of exponentials below the greatest value comes after that value. For kernels that hold the row: a
-// pass over values in registers costs little, and plain sums combine for a fraction of what those states take. Kernels
-// that walk memory once per pass keep them. SPDX-License-Identifier: BSL-1.0
+// squares; the sum of exponentials below the greatest value comes after that value, and so does its logarithm. For
+// kernels that hold the row: a pass over values in registers costs little, and plain sums combine for a fraction of
+// what those states take. Kernels that walk memory once per pass keep them. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <type_traits>
@@ -50,11 +50,11 @@ struct renumbered<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>, To> {
   using type = scatter_store<Slot, T, To::at(A), At, To::at(Index), Coef, Bound, To::at(Mask)>;
 };
 
-/// A first pass: its fold and its value. m2 and sumexp need one, which the body may have already.
+/// A first pass: its fold and its value. Those below need one, which the body may have already, and `more` statements.
 enum class first_fold : unsigned char { none, sum, amax };
 struct pass_facts {
   first_fold is = first_fold::none, needs = first_fold::none;
-  int value = -1;
+  int value = -1, more = 0;
 };
 template <class S>
 inline constexpr pass_facts pass_of{};
@@ -63,9 +63,11 @@ inline constexpr pass_facts pass_of<reduce<ops::sum, T, Result, A>>{first_fold::
 template <class T, class Result, int A>
 inline constexpr pass_facts pass_of<reduce<ops::amax, T, Result, A>>{first_fold::amax, first_fold::none, A};
 template <class T, class Result, int A>
-inline constexpr pass_facts pass_of<reduce<ops::m2, T, Result, A>>{first_fold::none, first_fold::sum, A};
+inline constexpr pass_facts pass_of<reduce<ops::m2, T, Result, A>>{first_fold::none, first_fold::sum, A, 4};
 template <class T, class Result, int A>
-inline constexpr pass_facts pass_of<reduce<ops::sumexp, T, Result, A>>{first_fold::none, first_fold::amax, A};
+inline constexpr pass_facts pass_of<reduce<ops::sumexp, T, Result, A>>{first_fold::none, first_fold::amax, A, 2};
+template <class T, class Result, int A>
+inline constexpr pass_facts pass_of<reduce<ops::logsumexp, T, Result, A>>{first_fold::none, first_fold::amax, A, 7};
 
 /// The extent of r, if it is static a constant: then it is the one by which the body itself divides.
 template <class T, long Rnumel>
@@ -83,7 +85,7 @@ template <class... S, long Rnumel, std::size_t... I>
 struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
   static constexpr int size = sizeof...(S);
   struct table {
-    int known[size + 1]{};  // of an m2 or sumexp: the statement that is its first pass already, or -1
+    int known[size + 1]{};  // of a second pass: the statement that is its first one already, or -1
     int at[size + 1]{};     // where statement s goes
   };
   static constexpr table facts = [] {
@@ -94,9 +96,7 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
       t.known[s] = -1;
       for (int k = 0; k < s && passes[s].needs != first_fold::none; ++k)
         if (passes[k].is == passes[s].needs && passes[k].value == passes[s].value) t.known[s] = k;
-      if (passes[s].needs == first_fold::sum) next += 4;   // length, mean, deviation, square
-      if (passes[s].needs == first_fold::amax) next += 2;  // difference, exponential
-      if (passes[s].needs != first_fold::none && t.known[s] < 0) ++next;
+      next += passes[s].more + (passes[s].needs != first_fold::none && t.known[s] < 0);
       t.at[s] = next++;
     }
     return t;
@@ -138,6 +138,17 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
     using type = typename both_passes<N, reduce<ops::amax, T, T, value>,
                                       body<compute<ops::sub, T, T, value, greatest>, compute<ops::exp, T, T, here - 2>,
                                            reduce<ops::sum, T, Result, here - 1>>>::type;
+  };
+  /// Of rows whose greatest value is infinite, that value: no difference of infinities.
+  template <int N, class T, class Result, int A>
+  struct rewritten<N, reduce<ops::logsumexp, T, Result, A>> {
+    static constexpr int here = facts.at[N], value = places::at(A), greatest = first_pass<N>(7), finite = here - 5;
+    using type = typename both_passes<
+        N, reduce<ops::amax, T, T, value>,
+        body<compute<ops::isinf, T, bool, greatest>, constant<T, 0>,
+             compute<ops::where, T, T, here - 7, here - 6, greatest>, compute<ops::sub, T, T, value, finite>,
+             compute<ops::exp, T, T, here - 4>, reduce<ops::sum, T, T, here - 3>, compute<ops::log, T, T, here - 2>,
+             compute<ops::add, T, Result, here - 1, finite>>>::type;
   };
 
   template <class... Lists>

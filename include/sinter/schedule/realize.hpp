@@ -42,12 +42,16 @@ constexpr const extents& written_shape(const Graph& g, int buffer) {
                                          : static_cast<short>(buffer));
 }
 
+/// Folds with more to remember than a value.
+constexpr bool has_wide_state(op what) {
+  return what == op::m2 || what == op::sumexp || what == op::logsumexp || what == op::argmax || what == op::argmin;
+}
+
 /// Short static reductions are unrolled into pointwise work (Welford and arg-reductions are not).
 template <class Graph>
 constexpr bool is_unrolled(const Graph& g, int id, const options& o) {
   const op what = g[id].what;
-  if (!is_reduction(what) || what == op::m2 || what == op::sumexp || what == op::argmax || what == op::argmin)
-    return false;
+  if (!is_reduction(what) || has_wide_state(what)) return false;
   const number n = numel(reduced_axes(g.shape(g[id].operands[0]), static_cast<unsigned>(g[id].attr)));
   return is_static(n) && n >= 1 && n < o.unroll_reductions_threshold;
 }

@@ -288,8 +288,10 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
     if (fits && splits <= 1 &&
         launch_dynamic_held<width, lanes.some, most_held<held>(lanes)>(held{}, args, stream, name))
       return;
-    if constexpr (streamed.width > 0)
-      if (splits <= 1 && launch_streamed<streamed, -1, !can_split>(held{}, args, fits, workspace, stream, name)) return;
+    if constexpr (streamed.width > 0)  // but what can be split takes one phase if it is walked
+      if (splits <= 1 && !(can_split && fits && width > 1) &&
+          launch_streamed<streamed, -1, !can_split>(held{}, args, fits, workspace, stream, name))
+        return;
     if constexpr (width > 1 && (can_split || streamed.width == 0)) {
       if (fits)
         return launch_looped<width, loop_items<Body>(can_split ? items_of(lanes.some, width) : 2, width),

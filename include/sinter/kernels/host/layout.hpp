@@ -97,6 +97,7 @@ constexpr bool is_simple(op o, bool is_float) {
     case op::argmin:
     case op::m2:
     case op::sumexp:
+    case op::logsumexp:
     case op::lgamma:
     case op::erfc:
     case op::sqrt:
