@@ -19,9 +19,9 @@ inline constexpr std::int64_t scan_split_lines = 512;
 /// Of a column a block takes this many elements at least; it takes 32 columns at least, if there are so many.
 inline constexpr std::int64_t scan_column_part = 32;
 inline constexpr std::int64_t scan_column_line = 32;
-/// Parts in a row whose sums every later one of them reads; from group to group one sum is handed on. Fewer wait less
-/// for the group before, more read less.
-constexpr std::int64_t scan_group(orientation o) { return o == orientation::row ? 256 : 32; }
+/// Parts in a group, each of which every later one of the group reads. Of rows, all later groups read what it folds to;
+/// of columns, the next one reads what it hands on with all before it.
+constexpr std::int64_t scan_group(orientation o) { return o == orientation::row ? 128 : 32; }
 
 /// The bytes of one scan's state; 0 for any other statement.
 template <class S>

@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(MaxBlock, detail::scan_least_blocks<Body>) sca
 
 /// A part of Threads * Items * Width elements of a row for each block.
 template <class Body, int Width, int Items, int Threads, class Index, class Args>
-__global__ void __launch_bounds__(Threads, detail::scan_least_blocks<Body>)
+__global__ void __launch_bounds__(Threads, detail::scan_part_blocks<Body>)
     scan_split_rows(const Args args, const scan_split split) {
   detail::begin_kernel();
   alignas(16) __shared__ unsigned char shared[2 * detail::scan_storage<Body>::half];

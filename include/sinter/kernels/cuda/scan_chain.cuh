@@ -1,8 +1,8 @@
 // What came before a block's tile. Tiles of one block: the block remembers. Parts of a row or column that are many
 // blocks': each leaves what it has folded in the workspace and reads what those before it left. Always the same states
 // are combined in the same order, so the result does not depend on who came when: a part reads every part of its group
-// that comes before it, and what the last of the group before has handed on.
-// SPDX-License-Identifier: BSL-1.0
+// that comes before it, and what each group before has folded (rows), or the last of the one before handed on
+// (columns). SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -61,12 +61,12 @@ struct row_chain {
   const scan_split& split;
   std::int64_t row, part;
 
-  /// All threads of the block have the same total. One warp reads what the group has folded, for all.
+  /// All threads of the block have the same total. One warp reads what others have folded, for all.
   template <class Which, int G>
   __device__ __forceinline__ void follow(scan_states<Body, 1>& total, scan_states<Body, 1>& before) {
     __shared__ scan_states<Body, 1> found;
     const int thread = static_cast<int>(threadIdx.x), count = static_cast<int>(part % group);
-    const std::int64_t group_number = part / group, first = part - count;
+    const int groups = static_cast<int>(part / group);
     if (thread == 0)
       each_scan<Which, Body>([&](auto of) {
         using scan = decltype(of);
@@ -76,13 +76,11 @@ struct row_chain {
       each_scan<Which, Body>([&](auto of) {
         using scan = decltype(of);
         auto* const slots = states<scan>();
-        typename scan::state own = fold_share<scan>(slots + first, count);
-        own = scan_lanes<scan>(own, 32).total;
-        if (group_number > 0) own = scan::combine(wait_for(slots + split.parts + group_number - 1), own);
-        if (thread != 0) return;
-        lanes_of<scan::number>(found)[0] = own;
-        if (count + 1 == group && part + 1 < split.parts)
-          slots[split.parts + group_number].write(scan::combine(own, lanes_of<scan::number>(total)[0]));
+        const auto in_group = fold<scan>(slots + static_cast<std::int64_t>(groups) * group, count, per_lane);
+        if (thread == 0 && count + 1 == group && part + 1 < split.parts)
+          slots[split.parts + groups].write(scan::combine(in_group, lanes_of<scan::number>(total)[0]));
+        const auto others = fold<scan>(slots + split.parts, groups, (groups + 31) / 32);
+        if (thread == 0) lanes_of<scan::number>(found)[0] = scan::combine(others, in_group);
       });
     __syncthreads();
     each_scan<Which, Body>(
@@ -97,37 +95,30 @@ struct row_chain {
                scan_facts<Body>::offset(Scan::number, orientation::row, split.lines, split.slots, split.numel)) +
            row * split.slots;
   }
-  template <class State>
-  static __device__ __forceinline__ State wait_for(const marked<State>* slot) {
-    marked<State> seen = slot->read();
-    while (!seen.is_there()) seen = slot->read();
-    return seen.value();
-  }
-  /// Of `count` parts those that are this lane's. As many at a time are on their way as 16 registers hold.
+  /// `count` states in order, of which a lane takes `each`. As many at a time are on their way as 8 registers hold.
   template <class Scan>
-  static __device__ __forceinline__ typename Scan::state fold_share(const marked<typename Scan::state>* slots,
-                                                                    int count) {
+  static __device__ __forceinline__ typename Scan::state fold(const marked<typename Scan::state>* slots, int count,
+                                                              int each) {
     using slot = marked<typename Scan::state>;
-    constexpr int at_once = per_lane * slot::count <= 8 ? per_lane : slot::count <= 4 ? 8 / slot::count : 1;
-    static_assert(per_lane % at_once == 0);
-    const int mine = static_cast<int>(threadIdx.x) * per_lane;
+    constexpr int at_once = slot::count <= 2 ? 4 / slot::count : 1;
+    const int mine = static_cast<int>(threadIdx.x) * each, end = mine + each < count ? mine + each : count;
     typename Scan::state own = Scan::init();
-#pragma unroll
-    for (int k = 0; k < per_lane; k += at_once) {
+#pragma unroll 1
+    for (int k = mine; k < end; k += at_once) {
       slot seen[at_once];
       for (bool all = false; !all;) {
         all = true;
 #pragma unroll
         for (int i = 0; i < at_once; ++i)
-          if (mine + k + i < count) seen[i] = slots[mine + k + i].read();
+          if (k + i < end) seen[i] = slots[k + i].read();
 #pragma unroll
-        for (int i = 0; i < at_once; ++i) all &= mine + k + i >= count || seen[i].is_there();
+        for (int i = 0; i < at_once; ++i) all &= k + i >= end || seen[i].is_there();
       }
 #pragma unroll
       for (int i = 0; i < at_once; ++i)
-        if (mine + k + i < count) own = Scan::combine(own, seen[i].value());
+        if (k + i < end) own = Scan::combine(own, seen[i].value());
     }
-    return own;
+    return scan_lanes<Scan>(own, 32).total;
   }
 };
 

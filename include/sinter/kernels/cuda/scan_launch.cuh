@@ -15,6 +15,8 @@ namespace detail {
 
 /// Threads of a block that walks a row in tiles; of one that holds a row up to 1024 where later phases need it again.
 inline constexpr int scan_block = 512;
+/// Of one that takes a part of a row.
+inline constexpr int scan_part_block = 256;
 
 /// Values of each statement that a thread holds.
 template <class Body>
@@ -25,6 +27,11 @@ inline constexpr int scan_lanes_held<body<S...>> =
                                                                                                                   : 16;
 template <class Body, int Width>
 inline constexpr int scan_items = Width == 1 ? 4 : scan_lanes_held<Body> / Width;
+
+/// The same where a block has a part of a row. Single elements take addresses besides.
+template <class Body, int Width>
+inline constexpr int part_items = Width == 1 ? (takes_large_parts<Body> ? 24 : 8)
+                                             : (takes_large_parts<Body> ? 64 : scan_lanes_held<Body>) / Width;
 
 /// The shape for a row of rnumel elements, read `width` at a time; `kept`: phase_facts::kept_bytes.
 constexpr row_shape choose_scan_row(std::int64_t rnumel, int width, int items, int kept) {
@@ -64,17 +71,18 @@ inline dim3 grid_of(const scan_split& split) { return dim3(static_cast<unsigned>
 
 template <int Width, class Index, class... S, class Args>
 void launch_split_rows(body<S...>, const Args& args, void* workspace, cudaStream_t stream, const char* name) {
-  constexpr int items = scan_items<body<S...>, Width>;
-  const std::int64_t part = scan_block * items * Width, parts = (args.rnumel + part - 1) / part;
+  constexpr int items = part_items<body<S...>, Width>;
+  static_assert(scan_part_block * items * Width >= sinter::detail::scan_row_part);
+  const std::int64_t part = scan_part_block * items * Width, parts = (args.rnumel + part - 1) / part;
   const scan_split split =
       make_split<body<S...>>(orientation::row, args.numel, parts, args.numel, workspace, stream, name);
-  launch(&scan_split_rows<body<S...>, Width, items, scan_block, Index, Args>, grid_of(split), dim3(scan_block), stream,
-         name, args, split);
+  launch(&scan_split_rows<body<S...>, Width, items, scan_part_block, Index, Args>, grid_of(split),
+         dim3(scan_part_block), stream, name, args, split);
 }
 /// Few long rows by many blocks; false where they are not.
 template <int Width, class Index, long StaticRnumel, class Body, class Args>
 bool scanned_in_parts(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
-  constexpr std::int64_t part = scan_block * scan_items<Body, Width> * Width;
+  constexpr std::int64_t part = scan_part_block * part_items<Body, Width> * Width;
   if constexpr (scan_facts<Body>::can_split && (StaticRnumel < 0 || StaticRnumel > part)) {
     if (args.rnumel > part && args.numel < sinter::detail::scan_split_lines) {
       launch_split_rows<Width, Index>(Body{}, args, workspace, stream, name);

@@ -81,6 +81,14 @@ inline constexpr int scan_least_blocks = [] {
   return scans > 1 || wide > 0 || body_facts<Body>::num_phases > 1 || Body::size > 16 ? 1 : 0;
 }();
 
+/// Does a thread with a part of a row hold much of it? Blocks that wait for each other need much on its way.
+template <class Body>
+inline constexpr bool takes_large_parts =
+    scan_least_blocks<Body> == 0 && phase_facts<Body>::is_light&& scan_facts<Body>::most_state <= 4;
+/// Blocks with such parts that a multiprocessor shall run at once.
+template <class Body>
+inline constexpr int scan_part_blocks = takes_large_parts<Body> ? 2 : scan_least_blocks<Body>;
+
 /// The reductions of phase P, for all items of a tile.
 template <class Body, int P, int Ways, class Accumulators, class Frame>
 __device__ __forceinline__ void step_all(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t) {
