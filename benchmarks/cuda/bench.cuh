@@ -112,17 +112,17 @@ class arguments<in<I...>, out<O...>> {
     });
   }
 
-  template <class Fused>
-  void call(const Fused& f) const {
+  template <class Fused, class Executor>
+  void call(const Fused& f, const Executor& executor) const {
     each([&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
-      f(stream(), make<I>(start<I>(inputs_[K]), settings_.rows, settings_.width)...,
+      f(executor, make<I>(start<I>(inputs_[K]), settings_.rows, settings_.width)...,
         make<O>(start<O>(outputs_[L]), settings_.rows, settings_.width)...);
     });
   }
 
   /// Calls f on the device, and on the host for the rows that are compared. What is wrong, in sentences.
-  template <class Fused>
-  std::string complaint(const Fused& f) const {
+  template <class Fused, class Executor>
+  std::string complaint(const Fused& f, const Executor& executor) const {
     const std::int64_t all = settings_.rows, most = settings_.check_rows, columns = settings_.width;
     const std::int64_t rows = most == whole ? all : std::min(most, all);
     std::string said;
@@ -131,7 +131,7 @@ class arguments<in<I...>, out<O...>> {
       std::vector<bytes> outputs{bytes(num_bytes<O>(rows))...};
       f(si::host, make<I>(reinterpret_cast<typename I::element*>(inputs[K].data()), rows, columns)...,
         make<O>(reinterpret_cast<typename O::element*>(outputs[L].data()), rows, columns)...);
-      call(f);
+      call(f, executor);
       ((said += difference<typename O::element>(outputs[L], sample<O>(outputs_[L], rows))), ...);
       ((said += difference<typename I::element>(inputs[K], sample<I>(inputs_[K], rows))), ...);  // what is assigned to
     });
@@ -169,31 +169,40 @@ class arguments<in<I...>, out<O...>> {
   std::vector<buffer<std::byte>> inputs_, outputs_;
 };
 
-template <class Fused, class... I, class... O>
-double bytes_of(const Fused& f, in<I...>, out<O...>, const settings& s) {
+/// Calls `figure` with the run-time extents.
+template <class Figure, class... I>
+auto of_extents(const Figure& figure, in<I...>, const settings& s) {
   constexpr bool rows = (has_rows<I> || ...), columns = (has_width<I> || ...);
+  if constexpr (rows && columns) return figure(s.rows, s.width);
+  else if constexpr (rows) return figure(s.rows);
+  else if constexpr (columns) return figure(s.width);
+  else return figure();
+}
+template <class Fused, class... I>
+double bytes_of(const Fused& f, in<I...> inputs, const settings& s) {
   if (s.bytes > 0) return s.bytes;
-  const auto total = [&](auto... extents) {
-    return static_cast<double>(f.bytes_read(extents...) + f.bytes_written(extents...));
-  };
-  if constexpr (rows && columns) return total(s.rows, s.width);
-  else if constexpr (rows) return total(s.rows);
-  else if constexpr (columns) return total(s.width);
-  else return total();
+  return of_extents(
+      [&](auto... extents) { return static_cast<double>(f.bytes_read(extents...) + f.bytes_written(extents...)); },
+      inputs, s);
 }
 
 /// One benchmark: `f` on inputs I and outputs O.
 template <class Fused, class... I, class... O>
 void add(const std::string& name, const Fused& f, in<I...> inputs, out<O...> outputs, const settings& s) {
   add_timed(name, [=](::benchmark::State& state) {
-    const double bytes = bytes_of(f, inputs, outputs, s);
-    std::vector<arguments<in<I...>, out<O...>>> sets;
+    const double bytes = bytes_of(f, inputs, s);
+    const std::int64_t needed = of_extents([&](auto... e) { return f.workspace_bytes(e...); }, inputs, s);
+    const std::int64_t counted = of_extents([&](auto... e) { return f.counter_bytes(e...); }, inputs, s);
+    const buffer<char> workspace(static_cast<std::size_t>(needed)), counters(static_cast<std::size_t>(counted));
+    check(cudaMemsetAsync(counters.data(), 0, counters.size(), stream()), "cudaMemset");
+    const si::cuda_executor executor{stream(), workspace.data(), needed, counters.data(), counted};
+    std::vector<arguments<in<I...>, decltype(outputs)>> sets;
     sets.emplace_back(s);
-    const std::string complaint = sets[0].complaint(f);
+    const std::string complaint = sets[0].complaint(f, executor);
     if (!complaint.empty()) return state.SkipWithError(complaint.c_str());
     for (int i = num_sets(bytes); i > 1; --i) sets.emplace_back(s);
     measure(state, "sinter", bytes, static_cast<int>(sets.size()),
-            [&](int i) { sets[static_cast<std::size_t>(i)].call(f); });
+            [&](int i) { sets[static_cast<std::size_t>(i)].call(f, executor); });
     state.counters["kernels"] = f.kernel_count();
   });
 }

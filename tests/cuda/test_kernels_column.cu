@@ -12,13 +12,9 @@ namespace {
 
 template <class Body, long StaticNumel = -1, class Args>
 void launch(const std::string& what, const Args& args) {
-  const std::int64_t bytes = reduction_workspace_bytes<Body, orientation::column>(args.numel, args.rnumel);
-  device_array<unsigned char> workspace(static_cast<std::size_t>(bytes));
-  run(what, [&] {
-    cuda::reduction<Body, orientation::column, -1, StaticNumel>(args, bytes > 0 ? workspace.data() : nullptr, nullptr,
-                                                                "red_test");
+  run_with_memory(what, reduction_workspace<Body, orientation::column>(args.numel, args.rnumel), [&](auto& memory) {
+    cuda::reduction<Body, orientation::column, -1, StaticNumel>(args, memory, nullptr, "red_test");
   });
-  workspace.check_guards(what + " workspace");
 }
 
 /// sum, m2 and argmax per column, plus a bias along x and a scaled sum in T.
@@ -280,11 +276,12 @@ TEST_CASE("columns: 64-bit indices give the same") {
   device_array<float> da(a), narrow(rows * columns), wide(rows * columns);
   auto args = make_args<2, 0, 1>(columns, rows);
   args.pointers[0] = da.data(), args.sizes[0] = columns;
+  cuda::kernel_memory none(nullptr, {});
   using B = softmax<float, d0>;
   args.pointers[1] = narrow.data();
-  run("32-bit", [&] { cuda::detail::launch_column<4, int>(B{}, args, 1, nullptr, nullptr, "red_test"); });
+  run("32-bit", [&] { cuda::detail::launch_column<4, int>(B{}, args, 1, none, nullptr, "red_test"); });
   args.pointers[1] = wide.data();
-  run("64-bit", [&] { cuda::detail::launch_column<1, std::int64_t>(B{}, args, 1, nullptr, nullptr, "red_test"); });
+  run("64-bit", [&] { cuda::detail::launch_column<1, std::int64_t>(B{}, args, 1, none, nullptr, "red_test"); });
   const auto expected = narrow.host();
   check_close(
       "64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 2e-6, 0);

@@ -14,12 +14,9 @@ namespace {
 // The row part's x is the row, the column part's x the column, of one row-major [rows, C].
 template <class Row, class Column, long StaticColumns = -1, class Args>
 void launch(const std::string& what, const Args& args) {
-  const std::int64_t bytes = mix_order_workspace_bytes<Column>(args.numel, args.rnumel);
-  device_array<unsigned char> workspace(static_cast<std::size_t>(bytes));
-  run(what, [&] {
-    cuda::mix_order<Row, Column, StaticColumns>(args, bytes > 0 ? workspace.data() : nullptr, nullptr, "per_test");
+  run_with_memory(what, mix_order_workspace<Column>(args.numel, args.rnumel), [&](auto& memory) {
+    cuda::mix_order<Row, Column, StaticColumns>(args, memory, nullptr, "per_test");
   });
-  workspace.check_guards(what + " workspace");
 }
 
 const std::int64_t row_counts[] = {0, 1, 3, 16, 17, 1000, 9001};
@@ -209,7 +206,7 @@ TEST_CASE("mix-order: the same bits every time, and close ones in tiles and with
   using row = row_sum<float, d0>;
   using column = column_sum<float, d0>;
   const std::int64_t rows = 20000, columns = 96;
-  static_assert(share_rows(rows, columns).blocks > 1);
+  static_assert(blocks_of_rows(rows, columns) > 1);
   const auto a = numbers<float>(rows * columns, 1), bias = numbers<float>(columns, 2);
   device_array<float> da(a), db(bias), of_rows(rows), of_columns(columns);
   auto args = make_args<4, 0, 1>(rows, columns);
@@ -225,18 +222,16 @@ TEST_CASE("mix-order: the same bits every time, and close ones in tiles and with
         "columns are deterministic", of_columns.host(), [&](std::size_t j) { return first_columns[j]; }, 0, 0);
   }
   const auto in_tiles = [&](const char* what, auto launched) {
-    device_array<unsigned char> workspace(static_cast<std::size_t>(mix_order_workspace_bytes<column>(rows, columns)));
-    run(what, [&] { launched(workspace.data()); });
+    run_with_memory(what, mix_order_workspace<column>(rows, columns), launched);
     check_close(
         what, of_rows.host(), [&](std::size_t i) { return first_rows[i]; }, 1e-5, 1e-5);
     check_close(
         what, of_columns.host(), [&](std::size_t j) { return first_columns[j]; }, 1e-5, 1e-3);
-    workspace.check_guards(what);
   };
-  in_tiles("tiles", [&](void* w) {
+  in_tiles("tiles", [&](cuda::kernel_memory& w) {
     cuda::detail::launch_looped_walk<4, 2, int>(row{}, column{}, args, w, nullptr, "per_test");
   });
-  in_tiles("64-bit", [&](void* w) {
+  in_tiles("64-bit", [&](cuda::kernel_memory& w) {
     cuda::detail::launch_looped_walk<1, 4, std::int64_t>(row{}, column{}, args, w, nullptr, "per_test");
   });
 }

@@ -194,14 +194,14 @@ TEST_CASE("splits are a function of the extents") {
   static_assert(num_splits(orientation::row, 100000, 1000000) == 1);
   static_assert(num_splits(orientation::column, 8192, 16384) == 20);
   static_assert(num_splits(orientation::column, 0, 16384) == 1);
-  static_assert(reduction_workspace_bytes<full_statistics, orientation::row>(1, 1000) == 0);
-  static_assert(reduction_workspace_bytes<softmax<float, d0>, orientation::row>(1000, 40000) == 0);
+  static_assert(reduction_workspace<full_statistics, orientation::row>(1, 1000).total() == 0);
+  static_assert(reduction_workspace<softmax<float, d0>, orientation::row>(1000, 40000).total() == 0);
   // Blocks share one row of several phases: a counter for each, and a state for each part.
-  static_assert(reduction_workspace_bytes<softmax<float, d0>, orientation::row>(1, 1000000) > 0);
+  static_assert(reduction_workspace<softmax<float, d0>, orientation::row>(1, 1000000).total() > 0);
   static constexpr std::int64_t splits = num_splits(orientation::row, 1, 1000000);
   static_assert(splits == 122);
   constexpr auto part = [](std::size_t bytes) { return (static_cast<std::int64_t>(bytes) * splits + 15) / 16 * 16; };
-  static_assert(reduction_workspace_bytes<full_statistics, orientation::row>(1, 1000000) ==
+  static_assert(reduction_workspace<full_statistics, orientation::row>(1, 1000000).total() ==
                 16 + part(sizeof(ops::sum::state<float>)) + part(sizeof(ops::m2::state<float>)) +
                     part(sizeof(ops::argmax::state<float>)));
   CHECK(true);
@@ -334,12 +334,12 @@ TEST_CASE("64-bit indices give the same") {
   device_array<float> da(a), narrow(rows * columns), wide(rows * columns);
   auto args = make_args<2, 0, 1>(rows, columns);
   args.pointers[0] = da.data(), args.sizes[0] = columns;
+  cuda::kernel_memory none(nullptr, {});
   using B = softmax<float, d0>;
   args.pointers[1] = narrow.data();
-  run("32-bit", [&] { cuda::detail::launch_looped<4, 4, 512, int>(B{}, args, 1, nullptr, nullptr, "red_test"); });
+  run("32-bit", [&] { cuda::detail::launch_looped<4, 4, 512, int>(B{}, args, 1, none, nullptr, "red_test"); });
   args.pointers[1] = wide.data();
-  run("64-bit",
-      [&] { cuda::detail::launch_looped<1, 4, 512, std::int64_t>(B{}, args, 1, nullptr, nullptr, "red_test"); });
+  run("64-bit", [&] { cuda::detail::launch_looped<1, 4, 512, std::int64_t>(B{}, args, 1, none, nullptr, "red_test"); });
   const auto expected = narrow.host();
   check_close(
       "64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 2e-6, 0);

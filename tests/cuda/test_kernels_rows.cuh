@@ -9,16 +9,11 @@
 
 namespace kernel_tests {
 
-/// Launches with a workspace of exactly the promised size, full of rubbish and between guards.
 template <class Body, long StaticRnumel = -1, class Args>
 void launch(const std::string& what, const Args& args) {
-  const std::int64_t bytes = reduction_workspace_bytes<Body, orientation::row>(args.numel, args.rnumel);
-  device_array<unsigned char> workspace(static_cast<std::size_t>(bytes));
-  run(what, [&] {
-    cuda::reduction<Body, orientation::row, StaticRnumel>(args, bytes > 0 ? workspace.data() : nullptr, nullptr,
-                                                          "per_test");
+  run_with_memory(what, reduction_workspace<Body, orientation::row>(args.numel, args.rnumel), [&](auto& memory) {
+    cuda::reduction<Body, orientation::row, StaticRnumel>(args, memory, nullptr, "per_test");
   });
-  workspace.check_guards(what + " workspace");
 }
 
 // ---- softmax

@@ -13,6 +13,7 @@
 
 #include "sinter/base/op.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/cuda/kernel_memory.cuh"
 
 namespace kernel_tests {
 
@@ -130,6 +131,22 @@ void run(const std::string& what, F&& launch) {
   } catch (const std::exception& e) {
     FAIL_CHECK(what << ": " << e.what());
   }
+}
+
+/// A kernel's memory of exactly the promised size, full of rubbish and between guards. Counters that it used have to be
+/// at zero afterwards.
+template <class Launch>
+void run_with_memory(const std::string& what, const workspace_size& size, const Launch& launch) {
+  const device_array<unsigned char> workspace(static_cast<std::size_t>(size.total()));
+  run(what, [&] {
+    cuda::kernel_memory memory(size.total() > 0 ? workspace.data() : nullptr, size);
+    launch(memory);
+  });
+  workspace.check_guards(what + " workspace");
+  const auto bytes = workspace.host();
+  std::int64_t others = 0;  // all are at zero, or nobody has cleared them
+  for (std::int64_t i = 0; i < size.counters; ++i) others += bytes[static_cast<std::size_t>(i)] != bytes[0];
+  CHECK_MESSAGE(others == 0, what, ": counters are not left at zero");
 }
 
 // ---- index expressions

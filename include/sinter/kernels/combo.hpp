@@ -13,7 +13,7 @@ namespace sinter {
 template <class Body, long Numel = -1>
 struct pointwise_loop {
   static constexpr bool can_split = false;
-  static constexpr std::int64_t workspace_bytes(std::int64_t, std::int64_t) { return 0; }
+  static constexpr workspace_size workspace(std::int64_t, std::int64_t) { return {}; }
 };
 
 /// A body with reductions, or scans, over Rnumel elements for each of Numel.
@@ -22,10 +22,10 @@ struct reduction_loop {
   static constexpr bool can_split =
       detail::split_facts<Body>::can_split || detail::scan_facts<Body>::can_split ||
       (detail::shares_rows<Body, O>() && (Rnumel < 0 || Rnumel >= 2 * detail::split_row_part));
-  /// 16-byte aligned, like the memory it asks for.
-  static constexpr std::int64_t workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
-    if constexpr (body_facts<Body>::has_scan) return detail::round_up(scan_workspace_bytes<Body, O>(numel, rnumel), 16);
-    else return detail::round_up(reduction_workspace_bytes<Body, O>(numel, rnumel), 16);
+  static constexpr workspace_size workspace(std::int64_t numel, std::int64_t rnumel) {
+    if constexpr (body_facts<Body>::has_scan)
+      return {0, detail::round_up(scan_workspace_bytes<Body, O>(numel, rnumel), 16)};
+    else return reduction_workspace<Body, O>(numel, rnumel);
   }
 };
 

@@ -12,6 +12,16 @@
 
 namespace sinter {
 
+/// What kernels need of a workspace: counters that are at zero before and after each, 4 bytes for each row or set of
+/// columns whose parts meet, and the parts' states, of any content. Both are multiples of 16 bytes.
+struct workspace_size {
+  std::int64_t counters = 0, states = 0;
+  constexpr std::int64_t total() const { return counters + states; }
+  friend constexpr workspace_size operator+(const workspace_size& a, const workspace_size& b) {
+    return {a.counters + b.counters, a.states + b.states};
+  }
+};
+
 namespace detail {
 
 /// Enough blocks that every present GPU is full a few times over, and few enough that one block combines them quickly.
@@ -24,9 +34,15 @@ inline constexpr std::int64_t split_least = 4;
 inline constexpr std::int64_t split_column_blocks = 640;
 inline constexpr std::int64_t split_columns = 256;
 inline constexpr std::int64_t split_column_part = 64;
+/// Into so many sets, each of at least 32 columns, blocks divide columns.
+constexpr std::int64_t most_column_tiles(std::int64_t numel) { return (numel + 31) / 32; }
 
 SINTER_HOST_DEVICE constexpr std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
+}
+
+constexpr workspace_size workspace_of(std::int64_t counters, std::int64_t states) {
+  return {round_up(counters * 4, 16), states};
 }
 
 /// The bytes of one reduction's state; 0 for any other statement.
@@ -46,11 +62,11 @@ struct split_facts<body<S...>> {
                                     body_facts<body<S...>>::num_phases == 1;
   static constexpr int bytes[size + 1] = {state_bytes<S>..., 0};
 
-  /// Where the partial states of statement s begin in the workspace (s = size: its total size). A row or column has
-  /// one 4-byte counter, then come num_splits states per row or column for each reduction.
+  /// Where the partial states of statement s begin (s = size: the size of all): for each reduction num_splits states
+  /// per row or column.
   SINTER_HOST_DEVICE static constexpr std::int64_t offset(int s, std::int64_t numel, std::int64_t splits) {
     int i = 0;
-    std::int64_t total = round_up(numel * 4, 16);
+    std::int64_t total = 0;
     ((total += i++ < s ? round_up(numel * splits * state_bytes<S>, 16) : 0), ...);
     return total;
   }
@@ -63,20 +79,18 @@ template <int Slot, class T, class At>
 inline constexpr int row_load_bytes<load<Slot, T, At, -1>> =
     at_facts<At>::uses(loop_var::r) && at_facts<At>::uses(loop_var::x) ? static_cast<int>(sizeof(T)) : 0;
 
-/// Rows that several blocks share because the body has several phases: a 4-byte counter per row and phase, then the
-/// parts' states for each reduction.
+/// Rows that several blocks share because the body has several phases: a counter per row and phase, and the parts'
+/// states for each reduction.
 template <class Body>
 struct shared_row_facts;
 template <class... S>
 struct shared_row_facts<body<S...>> {
   static constexpr int size = sizeof...(S);
   static constexpr int row_bytes = (row_load_bytes<S> + ... + 0);
-  SINTER_HOST_DEVICE static constexpr std::int64_t counters(std::int64_t numel) {
-    return numel * body_facts<body<S...>>::num_phases;
-  }
+  static constexpr std::int64_t counters(std::int64_t numel) { return numel * body_facts<body<S...>>::num_phases; }
   SINTER_HOST_DEVICE static constexpr std::int64_t offset(int s, std::int64_t numel, std::int64_t parts) {
     int i = 0;
-    std::int64_t total = round_up(counters(numel) * 4, 16);
+    std::int64_t total = 0;
     ((total += i++ < s ? round_up(numel * parts * state_bytes<S>, 16) : 0), ...);
     return total;
   }
@@ -115,46 +129,39 @@ constexpr bool shares_rows() {
 }
 }  // namespace detail
 
-/// Bytes of workspace that cuda::reduction<Body, O> needs, 16-byte aligned; their content does not matter.
+/// What cuda::reduction<Body, O> needs.
 template <class Body, orientation O>
-constexpr std::int64_t reduction_workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
+constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rnumel) {
   using facts = detail::split_facts<Body>;
   if constexpr (facts::can_split) {
     const std::int64_t splits = num_splits(O, numel, rnumel);
-    return splits > 1 ? facts::offset(facts::size, numel, splits) : 0;
+    const std::int64_t meetings = O == orientation::row ? numel : detail::most_column_tiles(numel);
+    if (splits > 1) return detail::workspace_of(meetings, facts::offset(facts::size, numel, splits));
   } else if constexpr (detail::shares_rows<Body, O>()) {
     using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
-    return parts > 1 ? shared::offset(shared::size, numel, parts) : 0;
-  } else {
-    return 0;
+    if (parts > 1) return detail::workspace_of(shared::counters(numel), shared::offset(shared::size, numel, parts));
   }
+  return {};
 }
-
-/// How a mix-order reduction shares its rows out: `blocks` blocks take `rows` each.
-struct mix_order_share {
-  std::int64_t rows = 1;
-  int blocks = 1;
-};
 
 /// Blocks of 256 threads that run at once: four on each of 132 multiprocessors.
 inline constexpr std::int64_t walk_blocks = 528;
 
-constexpr mix_order_share share_rows(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks = walk_blocks) {
+/// So many blocks share the rows of a mix-order reduction evenly.
+constexpr int blocks_of_rows(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks = walk_blocks) {
   // The partial sums are at most a 16th of the elements; of wide rows a 32nd, for they take memory's time as well.
   const std::int64_t least_rows = columns > 4096 ? 32 : 16;
-  mix_order_share s{};
-  const std::int64_t even = (rows + most_blocks - 1) / most_blocks;
-  s.rows = even < least_rows ? least_rows : even;
-  s.blocks = rows <= s.rows ? 1 : static_cast<int>((rows + s.rows - 1) / s.rows);
-  return s;
+  const std::int64_t possible = (rows + least_rows - 1) / least_rows;
+  return static_cast<int>(possible < 1 ? 1 : possible < most_blocks ? possible : most_blocks);
 }
 
-/// Bytes of workspace that cuda::mix_order<Row, Column> needs, 16-byte aligned; their content does not matter.
+/// What cuda::mix_order<Row, Column> needs.
 template <class Column>
-constexpr std::int64_t mix_order_workspace_bytes(std::int64_t rows, std::int64_t columns) {
+constexpr workspace_size mix_order_workspace(std::int64_t rows, std::int64_t columns) {
   using facts = detail::split_facts<Column>;
-  return columns <= 0 ? 0 : facts::offset(facts::size, columns, share_rows(rows, columns).blocks);
+  if (columns <= 0) return {};
+  return detail::workspace_of(1, facts::offset(facts::size, columns, blocks_of_rows(rows, columns)));
 }
 
 }  // namespace sinter

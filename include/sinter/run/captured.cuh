@@ -59,14 +59,22 @@ class recorded_call {
     if (device != device_)
       throw argument_error("captured: the graph is one of device " + std::to_string(device_) +
                            ", the current device is " + std::to_string(device));
-    const std::int64_t bytes = memory_bytes(c, kernels);
-    cuda_handle<void*> larger = bytes > workspace_bytes_ ? allocate(bytes) : cuda_handle<void*>();
-    void* const memory = larger ? larger.get() : workspace_.get();
-    update(capture(stream_.get(), [&] { launch_kernels(c, memory, stream_.get(), kernels); }));
+    const call_memory size = memory_of(c, kernels);
+    device_block workspace, counters;
+    if (size.total() > workspace_.bytes) workspace = allocate(size.total());
+    if (size.counters > counters_.bytes) {
+      counters = allocate(size.counters);
+      cuda::detail::check(
+          cudaMemsetAsync(counters.at.get(), 0, static_cast<std::size_t>(counters.bytes), stream_.get()),
+          "cudaMemsetAsync", "captured");
+      cuda::detail::check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize", "captured");
+    }
+    void* const memory = workspace.bytes > 0 ? workspace.at.get() : workspace_.at.get();
+    void* const at_zero = counters.bytes > 0 ? counters.at.get() : counters_.at.get();
+    update(capture(stream_.get(), [&] { launch_kernels(c, memory, size, at_zero, stream_.get(), kernels); }));
     for (int i = 0; i < c.num_arguments; ++i) arguments_[i] = c.arguments[i];
-    if (!larger) return;
-    workspace_ = std::move(larger);
-    workspace_bytes_ = bytes;
+    if (workspace.bytes > 0) workspace_ = std::move(workspace);
+    if (counters.bytes > 0) counters_ = std::move(counters);
   }
 
   void replay(cudaStream_t stream) const {
@@ -81,10 +89,14 @@ class recorded_call {
       if (arguments_[i] != c.arguments[i]) return false;
     return true;
   }
-  static cuda_handle<void*> allocate(std::int64_t bytes) {
+  struct device_block {
+    cuda_handle<void*> at;
+    std::int64_t bytes = 0;
+  };
+  static device_block allocate(std::int64_t bytes) {
     void* memory = nullptr;
     cuda::detail::check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)), "cudaMalloc", "captured");
-    return cuda_handle<void*>(memory);
+    return {cuda_handle<void*>(memory), bytes};
   }
   void update(const cuda_handle<cudaGraph_t>& graph) {
     cudaGraphExecUpdateResultInfo info{};
@@ -97,9 +109,8 @@ class recorded_call {
   }
 
   int device_ = 0;
-  cuda_handle<cudaStream_t> stream_;  // recorded into, never run in
-  std::int64_t workspace_bytes_ = 0;
-  cuda_handle<void*> workspace_;
+  cuda_handle<cudaStream_t> stream_;   // recorded into; what runs in it is done when record returns
+  device_block workspace_, counters_;  // those are at zero between replays
   cuda_handle<cudaGraphExec_t> launchable_;
   bound_argument arguments_[call<Program>::num_arguments + 1]{};
 };

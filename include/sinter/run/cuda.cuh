@@ -22,11 +22,15 @@
 namespace sinter {
 
 /// A stream with a workspace of the caller's: at least f.workspace_bytes(...) bytes of device memory, 256-byte aligned,
-/// not used by anything else while the call runs.
+/// of any content, not used by anything else while the call runs. Its first f.counter_bytes(...) are cleared by each
+/// call; with `counters`, so many bytes at zero, it is done without: a call leaves them at zero for the next one, of
+/// whichever function.
 struct cuda_executor {
   cudaStream_t stream = nullptr;
   void* workspace = nullptr;
   std::int64_t workspace_bytes = 0;
+  void* counters = nullptr;
+  std::int64_t counter_bytes = 0;
 };
 
 namespace detail {
@@ -72,18 +76,20 @@ constexpr bool is_foreign() {
 
 /// A kernel of several parts.
 template <class Program, int Index, int... Part>
-void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, std::integer_sequence<int, Part...>) {
+void launch_kernel(const call<Program>& c, cuda::kernel_memory& memory, cudaStream_t stream,
+                   std::integer_sequence<int, Part...>) {
   const char* name = Program::template name<Index>.text;
   if constexpr (Program::template is_mix_order<Index>)
     cuda::mix_order<typename kernel_bodies<typename Program::template kernel<Index, Part>>::main...,
                     fixed_or_unknown(Program::template kernel<Index>::value.space.rnumel)>(
-        mix_order_arguments<Program, Index>(c), scratch, stream, name);
+        mix_order_arguments<Program, Index>(c), memory, stream, name);
   else
     cuda::combo<decltype(loop_of<typename Program::template kernel<Index, Part>>())...>(
-        scratch, stream, name, c.template kernel_arguments<Index, Part>()...);
+        memory, stream, name, c.template kernel_arguments<Index, Part>()...);
 }
 template <class Program, int Index>
-void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, std::integer_sequence<int, 0>) {
+void launch_kernel(const call<Program>& c, [[maybe_unused]] cuda::kernel_memory& memory, cudaStream_t stream,
+                   std::integer_sequence<int, 0>) {
   using kernel = typename Program::template kernel<Index>;
   using parts = kernel_bodies<kernel>;
   constexpr kernel_kind kind = kernel::planned.kind;
@@ -98,8 +104,8 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
                    rnumel = fixed_or_unknown(kernel::value.space.rnumel);
     const auto args = c.template kernel_arguments<Index>();
     if constexpr (body_facts<typename parts::main>::has_scan)
-      cuda::scan_kernel<typename parts::main, kernel::planned.walk, rnumel, numel>(args, scratch, stream, name);
-    else cuda::reduction<typename parts::main, kernel::planned.walk, rnumel, numel>(args, scratch, stream, name);
+      cuda::scan_kernel<typename parts::main, kernel::planned.walk, rnumel, numel>(args, memory.states(), stream, name);
+    else cuda::reduction<typename parts::main, kernel::planned.walk, rnumel, numel>(args, memory, stream, name);
   } else if constexpr (is_foreign<kernel>()) {
     run_foreign<Program, Index>(c, stream, name);
   } else {
@@ -110,16 +116,25 @@ void launch_kernel(const call<Program>& c, void* scratch, cudaStream_t stream, s
   }
 }
 
-/// Device memory that a checked call needs: its intermediate buffers, then what its split reductions share.
+/// Device memory that a checked call needs: its counters, its intermediate buffers, then what its split reductions
+/// share.
+struct call_memory {
+  std::int64_t counters, buffers, states;
+  std::int64_t total() const { return counters + buffers + states; }
+};
 template <class Program, int... Index>
-std::int64_t memory_bytes(const call<Program>& c, std::integer_sequence<int, Index...>) {
-  return c.intermediate_bytes + scratch_bytes<Program, Index...>([&](const number_source& n) { return c.value(n); });
+call_memory memory_of(const call<Program>& c, std::integer_sequence<int, Index...>) {
+  const workspace_size shared = shared_workspace<Program, Index...>([&](const number_source& n) { return c.value(n); });
+  return {shared.counters, c.intermediate_bytes, shared.states};
 }
-/// Kernel after kernel, with so much memory.
+/// Kernel after kernel, with so much memory; `counters`, if not null, are at zero.
 template <class Program, int... Index>
-void launch_kernels(call<Program>& c, void* memory, cudaStream_t stream, std::integer_sequence<int, Index...>) {
-  c.workspace = static_cast<char*>(memory);
-  (launch_kernel<Program, Index>(c, c.workspace + c.intermediate_bytes, stream,
+void launch_kernels(call<Program>& c, void* memory, const call_memory& size, void* counters, cudaStream_t stream,
+                    std::integer_sequence<int, Index...>) {
+  c.workspace = static_cast<char*>(memory) + size.counters;
+  cuda::kernel_memory shared(counters == nullptr ? memory : counters, size.counters, c.workspace + size.buffers,
+                             counters != nullptr);
+  (launch_kernel<Program, Index>(c, shared, stream,
                                  std::make_integer_sequence<int, Program::template num_parts<Index>>{}),
    ...);
 }
@@ -129,20 +144,28 @@ struct runner<cuda_executor> {
   template <class Program, class Kernels>
   static void run(call<Program>& c, const cuda_executor& e, Kernels kernels) {
     check_device(c);
-    const std::int64_t bytes = memory_bytes(c, kernels);
-    if (e.workspace != nullptr && e.workspace_bytes < bytes)
-      throw argument_error("the executor's workspace has " + std::to_string(e.workspace_bytes) +
-                           " bytes, this call needs " + std::to_string(bytes));
-    if (bytes == 0 || e.workspace != nullptr) return launch_kernels(c, e.workspace, e.stream, kernels);
+    const call_memory size = memory_of(c, kernels);
+    if (e.workspace != nullptr) check_size("workspace", e.workspace_bytes, size.total());
+    if (e.counters != nullptr) check_size("counters", e.counter_bytes, size.counters);
+    if (size.total() == 0 || e.workspace != nullptr)
+      return launch_kernels(c, e.workspace, size, e.counters, e.stream, kernels);
     void* memory = nullptr;
-    cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(bytes), e.stream), "cudaMallocAsync", "fuse");
+    cuda::detail::check(cudaMallocAsync(&memory, static_cast<std::size_t>(size.total()), e.stream), "cudaMallocAsync",
+                        "fuse");
     try {
-      launch_kernels(c, memory, e.stream, kernels);
+      launch_kernels(c, memory, size, e.counters, e.stream, kernels);
     } catch (...) {
       (void)cudaFreeAsync(memory, e.stream);
       throw;
     }
     cuda::detail::check(cudaFreeAsync(memory, e.stream), "cudaFreeAsync", "fuse");
+  }
+
+ private:
+  static void check_size(const char* what, std::int64_t bytes, std::int64_t needed) {
+    if (bytes < needed)
+      throw argument_error("the executor's " + std::string(what) + " has " + std::to_string(bytes) +
+                           " bytes, this call needs " + std::to_string(needed));
   }
 };
 

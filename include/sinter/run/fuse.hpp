@@ -113,6 +113,13 @@ class fused {
     if constexpr (program::plan.buffers.empty() && !detail::needs_scratch<program>(kernels)) return 0;
     else return workspace_of(kernels, program::with_extents(run_time_extents...));
   }
+  /// How many of them, its first ones, are counters: at zero before and after each kernel.
+  template <std::integral... E>
+  static constexpr std::int64_t counter_bytes(E... run_time_extents) {
+    constexpr auto kernels = std::make_integer_sequence<int, program::num_kernels>{};
+    if constexpr (!detail::needs_scratch<program>(kernels)) return 0;
+    else return shared_of(kernels, program::with_extents(run_time_extents...)).counters;
+  }
 
   /// Every pair of every round with its score and verdict, what was fused, and which candidates that invalidated.
   static constexpr auto fusion_log() {
@@ -188,17 +195,20 @@ class fused {
   }
 
   template <int... I, class Value>
-  static constexpr std::int64_t workspace_of(std::integer_sequence<int, I...>, const Value& value) {
+  static constexpr workspace_size shared_of(std::integer_sequence<int, I...>, const Value& value) {
+    return detail::shared_workspace<program, I...>([&](const detail::number_source& n) {
+      return n.position < 0 ? n.constant : value(detail::recipe<program>::table.definitions[n.position].value);
+    });
+  }
+  template <class Kernels, class Value>
+  static constexpr std::int64_t workspace_of(Kernels kernels, const Value& value) {
     using plan = detail::recipe<program>;
     detail::placed_buffer buffers[plan::num_buffers + 1]{};
     for (int i = 0; i < plan::num_buffers; ++i) {
       const detail::buffer_source& b = plan::buffers[static_cast<std::size_t>(i)];
       buffers[i] = {value(numel(program::g.shape(program::plan.buffers[i].node))) * b.item_bytes, b.first, b.last};
     }
-    const auto of_source = [&](const detail::number_source& n) {
-      return n.position < 0 ? n.constant : value(plan::table.definitions[n.position].value);
-    };
-    return detail::lay_out(buffers, plan::num_buffers) + detail::scratch_bytes<program, I...>(of_source);
+    return detail::lay_out(buffers, plan::num_buffers) + shared_of(kernels, value).total();
   }
 
   template <int I>
@@ -232,6 +242,7 @@ struct refused {
   static constexpr std::int64_t bytes_written(...) { return 0; }
   static constexpr std::int64_t numel_accessed(...) { return 0; }
   static constexpr std::int64_t workspace_bytes(...) { return 0; }
+  static constexpr std::int64_t counter_bytes(...) { return 0; }
   static constexpr auto fusion_log() { return fixed_vector<fusion_entry, 0>{}; }
   static constexpr refusal why_not_fused(std::string_view, std::string_view) { return refusal::unknown_label; }
   template <class Executor, class... A>

@@ -1,5 +1,5 @@
-// Scratch memory of split reductions: partial results that one launch combines. Constants of the extents, so that a
-// plan's workspace is known without a GPU. SPDX-License-Identifier: BSL-1.0
+// What a plan's split reductions need of its workspace: counters, and partial results that one launch combines.
+// Constants of the extents, so that a plan's workspace is known without a GPU. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/kernels/split.hpp"
@@ -7,34 +7,38 @@
 
 namespace sinter::detail {
 
-/// One part's scratch memory; `value` maps number sources to values.
+/// What one part needs; `value` maps number sources to values.
 template <class Program, int Index, int Part, class Value>
-constexpr std::int64_t part_scratch_bytes(const Value& value) {
+constexpr workspace_size part_workspace(const Value& value) {
   using kernel = typename Program::template kernel<Index, Part>;
   using source = typename recipe<Program>::template kernel<Index, Part>;
   if constexpr (is_loop(kernel::planned.kind))
-    return decltype(loop_of<kernel>())::workspace_bytes(value(source::numel), value(source::rnumel));
-  else return 0;
+    return decltype(loop_of<kernel>())::workspace(value(source::numel), value(source::rnumel));
+  else return {};
 }
 template <class Program, int Index, class Value, int... Part>
-constexpr std::int64_t kernel_scratch_bytes(const Value& value, std::integer_sequence<int, Part...>) {
+constexpr workspace_size kernel_workspace(const Value& value, std::integer_sequence<int, Part...>) {
   if constexpr (Program::template is_mix_order<Index>) {
     using rows = typename recipe<Program>::template kernel<Index>;
     using columns = typename kernel_bodies<typename Program::template kernel<Index, 1>>::main;
-    return round_up(mix_order_workspace_bytes<columns>(value(rows::numel), value(rows::rnumel)), workspace_alignment);
+    return mix_order_workspace<columns>(value(rows::numel), value(rows::rnumel));
   } else {
-    return round_up((part_scratch_bytes<Program, Index, Part>(value) + ...), workspace_alignment);
+    workspace_size sum;
+    ((sum = sum + part_workspace<Program, Index, Part>(value)), ...);
+    return sum;
   }
 }
 /// The kernels run one after another and share it.
 template <class Program, int... Index, class Value>
-constexpr std::int64_t scratch_bytes(const Value& value) {
-  std::int64_t most = 0;
-  const auto use = [&](std::int64_t bytes) { most = bytes > most ? bytes : most; };
-  (use(kernel_scratch_bytes<Program, Index>(value,
-                                            std::make_integer_sequence<int, Program::template num_parts<Index>>{})),
+constexpr workspace_size shared_workspace(const Value& value) {
+  workspace_size most;
+  const auto use = [&](workspace_size w) {
+    most.counters = w.counters > most.counters ? w.counters : most.counters;
+    most.states = w.states > most.states ? w.states : most.states;
+  };
+  (use(kernel_workspace<Program, Index>(value, std::make_integer_sequence<int, Program::template num_parts<Index>>{})),
    ...);
-  return most;
+  return {round_up(most.counters, workspace_alignment), round_up(most.states, workspace_alignment)};
 }
 
 template <class Program, int Index, int... Part>

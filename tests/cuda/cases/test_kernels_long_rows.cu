@@ -117,12 +117,13 @@ TEST_CASE("blocks that share rows run in several streams at once, and in a graph
     cuda_ok(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cudaStreamCreate");
     outs.push_back(new device_array<float>(rows * columns));
     workspaces.push_back(new device_array<unsigned char>(
-        static_cast<std::size_t>(reduction_workspace_bytes<B, orientation::row>(rows, columns))));
+        static_cast<std::size_t>(reduction_workspace<B, orientation::row>(rows, columns).total())));
   }
   const auto call = [&](int i) {
     auto args = make_args<2, 0, 1>(rows, columns);
     args.pointers[0] = da.data(), args.pointers[1] = outs[i]->data(), args.sizes[0] = columns;
-    cuda::reduction<B, orientation::row>(args, workspaces[i]->data(), stream[i], "per_test");
+    cuda::kernel_memory memory(workspaces[i]->data(), reduction_workspace<B, orientation::row>(rows, columns));
+    cuda::reduction<B, orientation::row>(args, memory, stream[i], "per_test");
   };
   const auto compare = [&](const std::string& what) {
     for (const auto* out : outs) {

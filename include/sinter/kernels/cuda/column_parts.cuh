@@ -1,77 +1,74 @@
 // What blocks that share columns have left in the workspace becomes the columns' results, within the same launch: the
-// last blocks to come wait for each other and divide the columns among them. Every column's states are combined in one
-// order, whoever came when.
+// last of them to come divide the columns among them. Every column's states are combined in one order, whoever came
+// when.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
 
 #include "sinter/kernels/cuda/combine.cuh"
+#include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 
 namespace sinter::cuda::detail {
 
-/// The last `blocks` blocks, no more than can run at once, combine `along` columns at a time with `threads` threads.
-/// Both are powers of two.
-struct column_meeting {
-  int blocks = 0, along = 1, threads = 1;
-};
-
-/// For `parts` states of each column, that all blocks of a launch have left; its first word counts those that have
-/// come.
-inline column_meeting meet(std::int64_t numel, std::int64_t parts, int block, void* workspace, cudaStream_t stream,
-                           const char* name) {
-  check(cudaMemsetAsync(workspace, 0, 4, stream), "cudaMemsetAsync", name);
-  column_meeting m;
-  while (2 * m.threads <= block) m.threads *= 2;
-  m.along = m.threads;  // so that a thread has sixteen states to combine
-  while (m.along > 8 && (m.threads / m.along * 16 < parts || m.along >= 2 * numel)) m.along /= 2;
-  const std::int64_t pieces = (numel + m.along - 1) / m.along, most = limits_of_device(name).multiprocessors;
-  m.blocks = static_cast<int>(pieces < most ? pieces : most);
-  return m;
+/// The part of each block where `splits` blocks of `block` threads share `numel` columns, `tiles` times. Once all have
+/// left their states, the last few combine them, no more than can run at once.
+inline split_part share_columns(std::int64_t numel, std::int64_t length, std::int64_t splits, std::int64_t tiles,
+                                int block, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  split_part part{length, static_cast<int>(splits)};
+  part.counters = memory.counters(stream, name), part.states = memory.states();
+  int threads = 1;
+  while (2 * threads <= block) threads *= 2;
+  part.along = threads;  // so that a thread has sixteen states to combine
+  while (part.along > 8 && (threads / part.along * 16 < splits || part.along >= 2 * numel)) part.along /= 2;
+  const std::int64_t pieces = (numel + part.along - 1) / part.along,
+                     most = limits_of_device(name).multiprocessors / tiles, some = pieces < most ? pieces : most;
+  part.combiners = static_cast<int>(some < 1 ? 1 : some < splits ? some : splits);
+  return part;
 }
+
+/// The columns that blocks share, and which of such sets they are.
+struct shared_columns {
+  std::int64_t set, first, end;
+};
 
 template <bool Wanted, int I, class S, int Width, class Body, class Accumulators>
 __device__ __forceinline__ void publish_column(Accumulators& acc, const split_part& part, std::int64_t numel,
                                                std::int64_t x, int split) {
   if constexpr (Wanted) {
     auto* states = reinterpret_cast<typename reduction_of<S>::state*>(
-        static_cast<unsigned char*>(part.workspace) + sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
+        static_cast<unsigned char*>(part.states) + sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
 #pragma unroll
     for (int j = 0; j < Width; ++j) states[split * numel + x + j] = lanes_of<I>(acc)[j];
   }
 }
-/// The states of parts first, first + stride, …
-template <bool Wanted, int I, class S, int Width, class Body, class Accumulators>
+/// The states of parts first, first + stride, … of column x.
+template <bool Wanted, int I, class S, class Body, class Accumulators>
 __device__ __forceinline__ void collect_column(Accumulators& acc, const split_part& part, std::int64_t numel,
                                                std::int64_t x, int first, int stride) {
   if constexpr (Wanted) {
     using fold = reduction_of<S>;
+    using state = typename fold::state;
     const auto* states =
-        reinterpret_cast<const typename fold::state*>(static_cast<const unsigned char*>(part.workspace) +
-                                                      sinter::detail::split_facts<Body>::offset(I, numel, part.splits));
-    auto& mine = lanes_of<I>(acc);
-#pragma unroll
-    for (int j = 0; j < Width; ++j) mine[j] = fold::init();
+        reinterpret_cast<const state*>(static_cast<const unsigned char*>(part.states) +
+                                       sinter::detail::split_facts<Body>::offset(I, numel, part.splits)) +
+        x;
+    state& mine = lanes_of<I>(acc)[0];
+    mine = fold::init();
     // As many parts at a time are on their way as 16 registers hold.
-    constexpr int words = Width * static_cast<int>(sizeof(mine[0]) + 3) / 4, at_once = words < 16 ? 16 / words : 1;
+    constexpr int words = static_cast<int>(sizeof(state) + 3) / 4, at_once = words < 16 ? 16 / words : 1;
     for (int k = first; k < part.splits; k += stride * at_once) {
-      typename fold::state in[at_once][Width];
+      state in[at_once];
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
-#pragma unroll
-        for (int j = 0; j < Width; ++j) {
-          in[i][j] = fold::init();
-          if (k + i * stride < part.splits)
-            in[i][j] = read_shared_by_blocks(states + static_cast<std::int64_t>(k + i * stride) * numel + x + j);
-        }
+        in[i] = fold::init();
+        if (k + i * stride < part.splits)
+          in[i] = read_shared_by_blocks(states + static_cast<std::int64_t>(k + i * stride) * numel);
       }
 #pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-#pragma unroll
-        for (int j = 0; j < Width; ++j) mine[j] = fold::combine(mine[j], in[i][j]);
-      }
+      for (int i = 0; i < at_once; ++i) mine = fold::combine(mine, in[i]);
     }
   }
 }
@@ -98,14 +95,6 @@ __device__ __forceinline__ void publish_columns(body<S...>, std::index_sequence<
   using B = body<S...>;
   (publish_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, split), ...);
 }
-template <int Width, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ void collect_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                                const split_part& part, std::int64_t numel, std::int64_t x, int first,
-                                                int stride) {
-  using B = body<S...>;
-  (collect_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, first, stride), ...);
-}
-
 /// What follows from the states of one column.
 template <class Accumulators, class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void finish_single_column(body<S...>, std::index_sequence<I...>, const Args& args,
@@ -123,41 +112,41 @@ __device__ __forceinline__ void finish_single_column(body<S...>, std::index_sequ
   evaluate<rows_of_phase<Body, 1>>(f, tile, args, true);
 }
 
-/// How many blocks have come before this one that are among the last; below zero: it is not.
-__device__ __forceinline__ int come_to_meeting(void* workspace, int thread, const column_meeting& meeting) {
+/// How many of the blocks that combine have come before this one; below zero: it is none of them. Those return when all
+/// have come.
+__device__ __forceinline__ int come_to_meeting(const split_part& part, std::int64_t set, int thread) {
   __shared__ int order;
   __syncthreads();
   if (thread == 0) {
-    __threadfence();  // for all that the block has written
-    auto* const counter = static_cast<unsigned*>(workspace);
-    const unsigned all = gridDim.x * gridDim.y;
-    order = static_cast<int>(atomicAdd(counter, 1u)) - static_cast<int>(all) + meeting.blocks;
-    unsigned here = 0;
-    while (order >= 0 && here < all)
-      asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(here) : "l"(counter) : "memory");
+    const int alone = part.splits - 1, others = part.combiners - 1;
+    const meeting_place place{part.counters + set, static_cast<unsigned>(part.splits),
+                              others == 0 ? 0 : static_cast<unsigned>(part.combiners)};
+    order = static_cast<int>(place.come()) - (alone - others);
+    if (others > 0 && order >= 0) place.wait_for_all();
   }
   __syncthreads();
   return order;
 }
 
-/// The end of a launch whose blocks have left the states of `numel` columns.
+/// The end of a block that has left its states of columns among `numel`.
 template <class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void meet_columns(body<S...> body, std::index_sequence<I...> numbers, const Args& args,
-                                             const split_part& part, std::int64_t numel, int thread,
-                                             const column_meeting& meeting, unsigned char* storage) {
+                                             const split_part& part, std::int64_t numel, const shared_columns& columns,
+                                             int thread, unsigned char* storage) {
   using B = sinter::body<S...>;
-  const int order = come_to_meeting(part.workspace, thread, meeting);
+  const int order = come_to_meeting(part, columns.set, thread);
   if (order < 0) return;
-  const int all = static_cast<int>(gridDim.x * gridDim.y), blocks = meeting.blocks < all ? meeting.blocks : all;
-  const int mine = meeting.blocks < all ? order : order - (meeting.blocks - all);
-  const int along = meeting.along, deep = meeting.threads / along;
-  for (std::int64_t first = static_cast<std::int64_t>(mine) * along; first < numel;
-       first += static_cast<std::int64_t>(blocks) * along) {
+  const int block = static_cast<int>(blockDim.x * blockDim.y), threads = 1 << (31 - __clz(block));
+  const int along = part.along, deep = threads / along;
+  for (std::int64_t first = columns.first + static_cast<std::int64_t>(order) * along; first < columns.end;
+       first += static_cast<std::int64_t>(part.combiners) * along) {
     const std::int64_t x = first + thread % along;
-    const bool ok = x < numel;
+    const bool ok = x < columns.end;
     accumulators<B, 1> acc;
-    if (thread < meeting.threads)
-      collect_columns<1>(body, numbers, acc, part, numel, ok ? x : numel - 1, thread / along, deep);
+    if (thread < threads)
+      (collect_column<reduction_of<S>::is, static_cast<int>(I), S, B>(acc, part, numel, ok ? x : columns.end - 1,
+                                                                      thread / along, deep),
+       ...);
     (combine_collected<reduction_of<S>::is, static_cast<int>(I), S>(acc, thread, along, deep, storage), ...);
     if (ok && thread < along) finish_single_column(body, numbers, args, acc, x);
   }

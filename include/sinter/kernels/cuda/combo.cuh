@@ -98,11 +98,9 @@ struct combo_columns {
     const std::int64_t columns = block / at.part.splits;
     const int split = static_cast<int>(block % at.part.splits);
     if (at.variant == combo_variant::wide)
-      reduce_columns_of<false, Body, Width, column_items<Body, Width>, int>(args, at.part, at.along, columns, split,
-                                                                            memory);
+      reduce_columns_of<Body, Width, column_items<Body, Width>, int>(args, at.part, at.along, columns, split, memory);
     else
-      reduce_columns_of<false, Body, 1, column_items<Body, 1>, std::int64_t>(args, at.part, at.along, columns, split,
-                                                                             memory);
+      reduce_columns_of<Body, 1, column_items<Body, 1>, std::int64_t>(args, at.part, at.along, columns, split, memory);
   }
 };
 

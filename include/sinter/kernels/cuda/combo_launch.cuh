@@ -13,11 +13,23 @@ namespace sinter::cuda {
 
 namespace detail {
 
-/// Scratch memory, handed out from the front.
-struct scratch_space {
-  unsigned char* at;
+/// Where a part's states and counters begin: after those of the parts before.
+struct combo_memory {
+  kernel_memory& memory;
   cudaStream_t stream;
   const char* name;  // the kernel's, for errors
+  workspace_size used{};
+
+  template <class Loop, class Args>
+  split_part give(split_part part, const Args& args) {
+    if (part.splits > 1) {
+      part.counters += used.counters / 4;
+      part.states = static_cast<unsigned char*>(part.states) + used.states;
+    }
+    part.combiners = 1;  // that wait for nobody: others' blocks may come in between
+    used = used + Loop::workspace(args.numel, args.rnumel);
+    return part;
+  }
 };
 
 /// A loop's device code, and how it runs for given arguments: place returns the number of its blocks.
@@ -30,7 +42,7 @@ struct combo_loop<pointwise_loop<Body, Numel>> {
   using part = combo_pointwise<Body, width, (Numel < 0 || Numel >= narrow_limit)>;
 
   template <class Args>
-  static std::int64_t place(const Args& args, scratch_space&, combo_place& at) {
+  static std::int64_t place(const Args& args, combo_memory&, combo_place& at) {
     const bool is_short = args.numel < narrow_limit;
     const bool wide = width > 1 && is_short && access_facts<Body>::template fits<width, loop_var::x>(args);
     at.variant = wide ? combo_variant::wide : is_short ? combo_variant::narrow : combo_variant::narrow_long;
@@ -43,14 +55,6 @@ constexpr int power_of_two(int n, int most) {
   int p = 1;
   while (p < n && p < most) p *= 2;
   return p;
-}
-
-template <class Loop, class Args>
-split_part split_of(const Args& args, std::int64_t splits, std::int64_t granule, std::int64_t counters,
-                    scratch_space& scratch) {
-  const split_part part = make_part(args.rnumel, splits, granule, scratch.at, counters, scratch.stream, scratch.name);
-  scratch.at += Loop::workspace_bytes(args.numel, args.rnumel);
-  return part;
 }
 
 template <class Body, long Rnumel, long Numel>
@@ -66,13 +70,13 @@ struct combo_loop<reduction_loop<Body, orientation::row, Rnumel, Numel>> {
   using part = combo_rows<Body, width, items, along, (along > 0 ? full_items(Rnumel / width, along, items) : 0)>;
 
   template <class Args>
-  static std::int64_t place(const Args& args, scratch_space& scratch, combo_place& at) {
+  static std::int64_t place(const Args& args, combo_memory& of, combo_place& at) {
     if (args.numel <= 0) return 0;
     const bool wide = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                       access_facts<Body>::template fits<width, loop_var::r>(args);
     const std::int64_t splits = loop::can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
     at.variant = wide ? combo_variant::wide : combo_variant::narrow_long;
-    at.part = split_of<loop>(args, splits, 256, args.numel, scratch);
+    at.part = of.template give<loop>(share_row(args.rnumel, splits, of.memory, of.stream, of.name), args);
     const row_shape shape = wide ? loop_shape(args.rnumel, width, items, combo_block)
                                  : loop_shape(args.rnumel, 1, part::narrow_items, combo_block);
     at.along = wide && persistent ? along : splits > 1 ? combo_block : power_of_two(shape.threads, combo_block);
@@ -88,7 +92,7 @@ struct combo_loop<reduction_loop<Body, orientation::column, Rnumel, Numel>> {
   using part = combo_columns<Body, width>;
 
   template <class Args>
-  static std::int64_t place(const Args& args, scratch_space& scratch, combo_place& at) {
+  static std::int64_t place(const Args& args, combo_memory& of, combo_place& at) {
     if (args.numel <= 0) return 0;
     const bool wide = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                       access_facts<Body>::template fits<width, loop_var::x>(args);
@@ -97,7 +101,9 @@ struct combo_loop<reduction_loop<Body, orientation::column, Rnumel, Numel>> {
     at.variant = wide ? combo_variant::wide : combo_variant::narrow_long;
     at.along = threads_for(groups < 32 ? groups : 32);
     const std::int64_t tiles = (groups + at.along - 1) / at.along;
-    at.part = split_of<loop>(args, splits, 1, tiles, scratch);
+    const column_shape shape{at.along, at.along * (wide ? width : 1), tiles, splits};
+    at.part =
+        of.template give<loop>(share_columns(args.numel, args.rnumel, shape, of.memory, of.stream, of.name), args);
     return tiles * splits;
   }
 };
@@ -161,35 +167,34 @@ struct combo_launcher {
   using arguments = decltype(make(std::make_index_sequence<static_cast<std::size_t>(layout.num_runs)>{}));
 
   template <int I, class Loop, class Args>
-  static void place(arguments& all, std::int64_t* blocks, const Args& args, scratch_space& scratch) {
+  static void place(arguments& all, std::int64_t* blocks, const Args& args, combo_memory& of) {
     constexpr int r = layout.run[I], position = layout.position[I];
     auto& mine = static_cast<run<static_cast<std::size_t>(r)>&>(all);
     mine.args[position] = args;
     int before = position;
     for (int k = 0; k < r; ++k) before += layout.count[k];
-    blocks[before] = combo_loop<Loop>::place(args, scratch, mine.at[position]);
+    blocks[before] = combo_loop<Loop>::place(args, of, mine.at[position]);
   }
 };
 
 template <class... Loop, std::size_t... I, class... Args>
-void place_and_launch(std::index_sequence<I...>, scratch_space scratch, const Args&... args) {
+void place_and_launch(std::index_sequence<I...>, combo_memory of, const Args&... args) {
   using launcher = combo_launcher<combo_item<typename combo_loop<Loop>::part, Args>...>;
   typename launcher::arguments all{};
   std::int64_t blocks[sizeof...(Loop)]{}, total = 0;
-  (launcher::template place<static_cast<int>(I), Loop>(all, blocks, args, scratch), ...);
+  (launcher::template place<static_cast<int>(I), Loop>(all, blocks, args, of), ...);
   for (std::size_t i = 0; i < sizeof...(Loop); ++i) all.first[i] = total, total += blocks[i];
   all.first[sizeof...(Loop)] = total;
-  if (total > 0) launch_combo(all, total, scratch.stream, scratch.name);
+  if (total > 0) launch_combo(all, total, of.stream, of.name);
 }
 
 }  // namespace detail
 
-/// Runs each loop over its arguments, in one launch. `workspace`: the sum of Loop::workspace_bytes, 16-byte aligned, of
-/// any content (null if 0); the counters of split reductions are cleared here, in the stream. `name` is the kernel's.
+/// Runs each loop over its arguments, in one launch. `memory`: the sum of Loop::workspace of it, 16-byte aligned.
+/// `name` is the kernel's.
 template <class... Loop, class... Args>
-void combo(void* workspace, cudaStream_t stream, const char* name, const Args&... args) {
-  detail::place_and_launch<Loop...>(std::index_sequence_for<Loop...>{},
-                                    {static_cast<unsigned char*>(workspace), stream, name}, args...);
+void combo(kernel_memory& memory, cudaStream_t stream, const char* name, const Args&... args) {
+  detail::place_and_launch<Loop...>(std::index_sequence_for<Loop...>{}, {memory, stream, name}, args...);
 }
 
 }  // namespace sinter::cuda

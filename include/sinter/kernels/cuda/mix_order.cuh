@@ -1,6 +1,6 @@
 // Mix-order reductions: rows and columns of one space reduced in one launch that reads memory once. Each block walks
 // rows: first the column part of a row, into states that the thread of a column keeps, then the row part, as the
-// row-reduction kernels do it. The blocks' states meet in the workspace, where column_parts.cuh combines them.
+// row-reduction kernels do it. The blocks' states meet in memory, where column_parts.cuh combines them.
 // Row is a body over (x = row, r = column), Column one over (x = column, r = row) whose reductions need one pass.
 // Launching, and the choice among variants, is mix_order_launch.cuh's matter.
 // SPDX-License-Identifier: BSL-1.0
@@ -24,6 +24,12 @@ struct walk_threads : row_threads<Threads> {
     asm volatile("bar.sync %0, %1;" ::"r"(row::row() + 1), "r"(row::count()) : "memory");
   }
 };
+
+/// Blocks have part.length rows each, the first ones one more.
+__device__ __forceinline__ std::int64_t first_row(const split_part& part, std::int64_t rows, std::int64_t block) {
+  const std::int64_t more = rows - part.length * gridDim.x;
+  return block * part.length + (block < more ? block : more);
+}
 
 /// The columns of a row that waits in registers. What both parts read is loaded alike, so that it is loaded once.
 template <int Width, int Items>
@@ -64,9 +70,9 @@ struct partial_sums {
   using group = state_group<state, Width>;
   state* first;
   std::int64_t columns;
-  __device__ __forceinline__ partial_sums(void* workspace, std::int64_t columns, const mix_order_share& share)
-      : first(reinterpret_cast<state*>(static_cast<unsigned char*>(workspace) +
-                                       sinter::detail::split_facts<Column>::offset(I, columns, share.blocks))),
+  __device__ __forceinline__ partial_sums(const split_part& part, std::int64_t columns)
+      : first(reinterpret_cast<state*>(static_cast<unsigned char*>(part.states) +
+                                       sinter::detail::split_facts<Column>::offset(I, columns, part.splits))),
         columns(columns) {}
   /// Of Width neighbouring columns, a multiple of which there are.
   __device__ __forceinline__ group* at(int slot, std::int64_t column) const {
@@ -101,11 +107,11 @@ __device__ __forceinline__ void combine_walkers(Accumulators& acc, unsigned char
 }
 
 template <bool Wanted, int I, class S, class Column, class Tiling, class Accumulators>
-__device__ __forceinline__ void write_partials(Accumulators& acc, const tile<Tiling>& t, int slot, void* workspace,
-                                               std::int64_t columns, const mix_order_share& share) {
+__device__ __forceinline__ void write_partials(Accumulators& acc, const tile<Tiling>& t, int slot,
+                                               const split_part& part, std::int64_t columns) {
   if constexpr (Wanted) {
     using partials = partial_sums<Column, I, S, Tiling::width>;
-    const partials sums(workspace, columns, share);
+    const partials sums(part, columns);
     const auto& states = lanes_of<I>(acc);
 #pragma unroll
     for (int u = 0; u < Tiling::items; ++u) {
@@ -121,9 +127,9 @@ __device__ __forceinline__ void write_partials(Accumulators& acc, const tile<Til
 /// as 32 registers hold.
 template <bool Wanted, int I, class S, class Column, class Tiling, class Accumulators>
 __device__ __forceinline__ void add_partials(Accumulators& acc, const tile<Tiling>& t, int begin, int end,
-                                             void* workspace, std::int64_t columns, const mix_order_share& share) {
+                                             const split_part& part, std::int64_t columns) {
   if constexpr (Wanted) {
-    const partial_sums<Column, I, S, Tiling::width> sums(workspace, columns, share);
+    const partial_sums<Column, I, S, Tiling::width> sums(part, columns);
     auto& states = lanes_of<I>(acc);
     constexpr int words = Tiling::size * static_cast<int>(sizeof(states[0])) / 4, at_once = words < 32 ? 32 / words : 1;
 #pragma unroll(at_once)
@@ -146,17 +152,15 @@ __device__ __forceinline__ void combine_block(body<S...>, std::index_sequence<I.
 }
 template <class Tiling, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void write_slot(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                           const tile<Tiling>& t, int slot, void* workspace, std::int64_t columns,
-                                           const mix_order_share& share) {
-  (write_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, slot, workspace, columns, share),
-   ...);
+                                           const tile<Tiling>& t, int slot, const split_part& part,
+                                           std::int64_t columns) {
+  (write_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, slot, part, columns), ...);
 }
 template <class Tiling, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void add_slots(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                          const tile<Tiling>& t, int begin, int end, void* workspace,
-                                          std::int64_t columns, const mix_order_share& share) {
-  (add_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, begin, end, workspace, columns, share),
-   ...);
+                                          const tile<Tiling>& t, int begin, int end, const split_part& part,
+                                          std::int64_t columns) {
+  (add_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, begin, end, part, columns), ...);
 }
 
 /// Rows of one phase do not wait for their barrier one by one: each warp leaves what it has of so many of them, and
@@ -227,8 +231,7 @@ namespace sinter::cuda {
 /// of more than one row has at most walk_block threads.
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
 __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(MaxBlock, Width* Items))
-    mix_order_persistent(const Args args, void* const workspace, const mix_order_share share,
-                         const detail::column_meeting meeting) {
+    mix_order_persistent(const Args args, const split_part part) {
   detail::begin_kernel();
   using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::walk_tiling<Width, Items>;
@@ -256,8 +259,8 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
   detail::start<0, lanes>(Column{}, numbers{}, sums);
   detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
 
-  const std::int64_t begin = blockIdx.x * share.rows;
-  const std::int64_t end = begin + share.rows < args.numel ? begin + share.rows : args.numel;
+  const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
+  const std::int64_t end = detail::first_row(part, args.numel, blockIdx.x + 1);
   const detail::walk_threads<Threads> walkers_of_row;
   int turn = 0;
   if (in_batches && threads > 32) {
@@ -310,19 +313,17 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
   }
   detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
   if (threadIdx.y == 0)
-    detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, static_cast<int>(blockIdx.x), workspace,
-                                      args.rnumel, share);
+    detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, static_cast<int>(blockIdx.x), part,
+                                      args.rnumel);
   if (args.rnumel > 0)
-    detail::meet_columns(Column{}, numbers{}, args, split_part{workspace, 0, share.blocks}, args.rnumel,
-                         static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), meeting, storage);
+    detail::meet_columns(Column{}, numbers{}, args, part, args.rnumel, {0, 0, args.rnumel},
+                         static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), storage);
 }
 
 /// Any extents: a row at a time, walked in tiles once per phase; then, while the rows are in the cache, the columns of
-/// a few of them, tile after tile, with their states in the workspace in between.
+/// a few of them, tile after tile, with their states in memory in between.
 template <class Row, class Column, int Width, int Items, class Index, class Args>
-__global__ void __launch_bounds__(detail::walk_block, 2)
-    mix_order_looped(const Args args, void* const workspace, const mix_order_share share,
-                     const detail::column_meeting meeting) {
+__global__ void __launch_bounds__(detail::walk_block, 2) mix_order_looped(const Args args, const split_part part) {
   detail::begin_kernel();
   using row_tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
   using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, Index>;
@@ -338,9 +339,9 @@ __global__ void __launch_bounds__(detail::walk_block, 2)
   detail::tile<row_tiling> row_tile;
   detail::tile<column_tiling> column_tile;
   detail::accumulators<Column, lanes> sums;
-  const std::int64_t begin = blockIdx.x * share.rows;
-  const std::int64_t end = begin + share.rows < args.numel ? begin + share.rows : args.numel;
-  const split_part whole{nullptr, args.rnumel, 1};
+  const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
+  const std::int64_t end = detail::first_row(part, args.numel, blockIdx.x + 1);
+  const split_part whole{args.rnumel};
   const int slot = static_cast<int>(blockIdx.x);
   int turn = 0;
   std::int64_t at = begin;
@@ -358,21 +359,20 @@ __global__ void __launch_bounds__(detail::walk_block, 2)
                                     static_cast<Index>(args.rnumel) - Width);
       detail::start<0, lanes>(Column{}, numbers{}, sums);
       if (at != begin)
-        detail::add_slots<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, slot + 1, workspace, args.rnumel,
-                                         share);
+        detail::add_slots<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, slot + 1, part, args.rnumel);
       detail::frame<Column, column_tiling> column;
       detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
       for (std::int64_t x = at; x < stop; ++x) {
         column_tile.fixed = static_cast<Index>(x);
         detail::evaluate_and_step<detail::elements_of_phase<Column, 0>, 0, lanes>(sums, column, column_tile, args);
       }
-      detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, workspace, args.rnumel, share);
+      detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, part, args.rnumel);
     }
     at += rows_at_once;
   } while (at < end);
   if (args.rnumel > 0)
-    detail::meet_columns(Column{}, numbers{}, args, split_part{workspace, 0, share.blocks}, args.rnumel,
-                         static_cast<int>(threadIdx.x), meeting, storage);
+    detail::meet_columns(Column{}, numbers{}, args, part, args.rnumel, {0, 0, args.rnumel},
+                         static_cast<int>(threadIdx.x), storage);
 }
 
 }  // namespace sinter::cuda

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/column_parts.cuh"
+#include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/mix_order.cuh"
 
@@ -59,27 +60,31 @@ constexpr row_shape choose_walk(std::int64_t columns, int width) {
   return {};
 }
 
+inline split_part share_walk(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks, int block,
+                             kernel_memory& memory, cudaStream_t stream, const char* name) {
+  split_part part;
+  part.splits = blocks_of_rows(rows, columns, most_blocks);
+  if (columns > 0) part = share_columns(columns, 0, part.splits, 1, block, memory, stream, name);
+  part.length = rows / part.splits;
+  return part;
+}
 template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
-void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, void* workspace, cudaStream_t stream,
-                 const char* name) {
+void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, kernel_memory& memory,
+                 cudaStream_t stream, const char* name) {
   constexpr int threads = most_walkers(is_light_walk<body<R...>, body<C...>>(Width * Items));  // that run at once
   const std::int64_t blocks = walk_blocks / 4 * threads / shape.block();
-  const mix_order_share share = share_rows(args.numel, args.rnumel, blocks < walk_blocks ? blocks : walk_blocks);
-  column_meeting meeting;
-  if (args.rnumel > 0) meeting = meet(args.rnumel, share.blocks, shape.block(), workspace, stream, name);
+  const split_part part = share_walk(args.numel, args.rnumel, blocks < walk_blocks ? blocks : walk_blocks,
+                                     shape.block(), memory, stream, name);
   launch(&mix_order_persistent<body<R...>, body<C...>, Width, Items, Threads, MaxBlock, Exact, Args>,
-         dim3(static_cast<unsigned>(share.blocks)),
-         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, workspace,
-         share, meeting);
+         dim3(static_cast<unsigned>(part.splits)),
+         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part);
 }
 template <int Width, int Items, class Index, class... R, class... C, class Args>
-void launch_looped_walk(body<R...>, body<C...>, const Args& args, void* workspace, cudaStream_t stream,
+void launch_looped_walk(body<R...>, body<C...>, const Args& args, kernel_memory& memory, cudaStream_t stream,
                         const char* name) {
-  const mix_order_share share = share_rows(args.numel, args.rnumel);
-  column_meeting meeting;
-  if (args.rnumel > 0) meeting = meet(args.rnumel, share.blocks, walk_block, workspace, stream, name);
-  launch(&mix_order_looped<body<R...>, body<C...>, Width, Items, Index, Args>,
-         dim3(static_cast<unsigned>(share.blocks)), dim3(walk_block), stream, name, args, workspace, share, meeting);
+  const split_part part = share_walk(args.numel, args.rnumel, walk_blocks, walk_block, memory, stream, name);
+  launch(&mix_order_looped<body<R...>, body<C...>, Width, Items, Index, Args>, dim3(static_cast<unsigned>(part.splits)),
+         dim3(walk_block), stream, name, args, part);
 }
 
 /// The column part's extents are the row part's, exchanged.
@@ -95,11 +100,10 @@ Args exchanged(Args args) {
 
 /// Runs Row over args.numel rows of args.rnumel elements, and Column over the same elements with x and r exchanged:
 /// args.rnumel columns, each reduced over args.numel rows, in one pass. Neither part may read what the other writes.
-/// `workspace`: mix_order_workspace_bytes<Column>(rows, columns) bytes, 16-byte aligned, of any content (null if 0);
-/// its counter is cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors.
+/// `memory`: mix_order_workspace<Column>(rows, columns) of it, 16-byte aligned. `name` is the kernel's, for errors.
 /// StaticColumns (>= 0; it must be args.rnumel) saves the user the compilation of variants that cannot be needed.
 template <class Row, class Column, long StaticColumns = -1, class Args>
-void mix_order(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Row>::has_reduction && body_facts<Column>::has_reduction,
                 "mix_order: a part reduces nothing");
   static_assert(body_facts<Column>::num_phases == 1, "mix_order: the columns need more than one pass over the rows");
@@ -116,17 +120,17 @@ void mix_order(const Args& args, void* workspace, cudaStream_t stream, const cha
       if constexpr (shape.persistent) {
         constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
         return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
-            Row{}, Column{}, args, shape, workspace, stream, name);
+            Row{}, Column{}, args, shape, memory, stream, name);
       }
     } else if (constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(width * items));
                args.rnumel > 0 && args.rnumel <= std::int64_t(most) * width * items) {
       return detail::launch_walk<width, items, 0, most, false>(
-          Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), workspace, stream, name);
+          Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), memory, stream, name);
     }
     if constexpr (width > 1)
-      return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, workspace, stream, name);
+      return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, memory, stream, name);
   }
-  detail::launch_looped_walk<1, 4, std::int64_t>(Row{}, Column{}, args, workspace, stream, name);
+  detail::launch_looped_walk<1, 4, std::int64_t>(Row{}, Column{}, args, memory, stream, name);
 }
 
 }  // namespace sinter::cuda

@@ -74,30 +74,6 @@ __device__ __forceinline__ void finish_column_of(Accumulators& acc, Frame& f) {
     for (int j = 0; j < Width; ++j) lanes_of<I>(f)[j] = reduction_of<S>::finish(lanes_of<I>(acc)[j]);
   }
 }
-/// Leaves the states of the block's columns (the `columns`-th such set) in the workspace; true in the block that comes
-/// last, which collects all.
-template <int Width, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ bool last_of_columns(body<S...> body, std::index_sequence<I...> numbers, Accumulators& acc,
-                                                const split_part& part, std::int64_t numel, std::int64_t x, bool writer,
-                                                int along, std::int64_t columns, int split) {
-  __shared__ bool last;
-  if (writer) {
-    publish_columns<Width>(body, numbers, acc, part, numel, x, split);
-    __threadfence();
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    const unsigned before = atomicAdd(static_cast<unsigned*>(part.workspace) + columns, 1u);
-    last = before + 1 == static_cast<unsigned>(part.splits);
-    __threadfence();
-  }
-  __syncthreads();
-  if (!last) return false;
-  collect_columns<Width>(body, numbers, acc, part, numel, x, static_cast<int>(threadIdx.x) / along,
-                         column_block / along);
-  return true;
-}
-
 template <int P, int Width, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void combine_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc, int along,
                                                 unsigned char* storage) {
@@ -108,18 +84,16 @@ __device__ __forceinline__ void finish_columns(body<S...>, std::index_sequence<I
   (finish_column_of<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Width>(acc, f), ...);
 }
 
-/// Phase P; false when another block goes on, or, of what the last blocks combine together, those (Apart).
-template <bool Apart, class Body, class Tiling, int P, class Frame, class Args>
+/// Phase P; false when the last blocks go on.
+template <class Body, class Tiling, int P, class Frame, class Args>
 __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Args& args, const split_part& part,
-                                             bool writer, int along, unsigned char* storage, std::int64_t columns,
-                                             int split) {
+                                             bool writer, int along, unsigned char* storage, int split) {
   using numbers = std::make_index_sequence<Body::size>;
   using index = typename Tiling::index;
   constexpr int width = Tiling::width;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   constexpr bool tail = P == body_facts<Body>::num_phases;
-  evaluate<rows_of_phase<Body, P>>(f, t, args,
-                                   writer && (tail || !can_split || (Apart ? part.splits == 1 : split == 0)));
+  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || part.splits == 1));
   if constexpr (!tail) {
     accumulators<Body, width> acc;
     start<P, width>(Body{}, numbers{}, acc);
@@ -136,32 +110,27 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
     }
     combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
     if constexpr (can_split) {
-      if (Apart && part.splits > 1) {
+      if (part.splits > 1) {
         if (writer) publish_columns<width>(Body{}, numbers{}, acc, part, args.numel, t.fixed, split);
         return false;
-      } else if (part.splits > 1) {
-        if (!last_of_columns<width>(Body{}, numbers{}, acc, part, args.numel, t.fixed, writer, along, columns, split))
-          return false;
-        combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
       }
     }
     finish_columns<P, width>(Body{}, numbers{}, acc, f);
   }
   return true;
 }
-template <bool Apart, class Body, class Tiling, class Frame, class Args, std::size_t... P>
+template <class Body, class Tiling, class Frame, class Args, std::size_t... P>
 __device__ __forceinline__ void column_phases(std::index_sequence<P...>, Frame& f, tile<Tiling>& t, const Args& args,
                                               const split_part& part, bool writer, int along, unsigned char* storage,
-                                              std::int64_t columns, int split) {
-  (column_phase<Apart, Body, Tiling, static_cast<int>(P)>(f, t, args, part, writer, along, storage, columns, split) &&
-   ...);
+                                              int split) {
+  (column_phase<Body, Tiling, static_cast<int>(P)>(f, t, args, part, writer, along, storage, split) && ...);
 }
 
 template <class Body, int Width>
 inline constexpr int column_storage = column_block* Width* largest_state<Body>;
 
 /// The `columns`-th set of `along` times Width columns, or part number `split` of them.
-template <bool Apart, class Body, int Width, int Items, class Index, class Args>
+template <class Body, int Width, int Items, class Index, class Args>
 __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_part& part, int along,
                                                   std::int64_t columns, int split, unsigned char* storage) {
   using tiling = tiling<loop_var::x, loop_var::r, Width, Items, Index>;
@@ -171,9 +140,15 @@ __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_
   tile.fixed = static_cast<Index>(x_ok ? x : args.numel - Width);
   tile.fixed_ok = x_ok;
   frame<Body, tiling> frame;
-  column_phases<Apart, Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
-                                     part, x_ok && static_cast<int>(threadIdx.x) < along, along, storage, columns,
-                                     split);
+  column_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, part,
+                              x_ok && static_cast<int>(threadIdx.x) < along, along, storage, split);
+  if constexpr (sinter::detail::split_facts<Body>::can_split) {
+    if (part.splits > 1) {
+      const std::int64_t first = columns * along * Width, end = first + along * Width;
+      meet_columns(Body{}, std::make_index_sequence<Body::size>{}, args, part, args.numel,
+                   {columns, first, end < args.numel ? end : args.numel}, static_cast<int>(threadIdx.x), storage);
+    }
+  }
 }
 
 }  // namespace detail
@@ -181,15 +156,11 @@ __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_
 /// Each block: `along` (a power of two, 32 at most) times Width columns; blockIdx.y is the part of split columns.
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, sizeof(Index) == 8 ? 1 : 0)
-    reduction_column(const Args args, const split_part part, const int along, const detail::column_meeting meeting) {
+    reduction_column(const Args args, const split_part part, const int along) {
   detail::begin_kernel();
   alignas(16) __shared__ unsigned char storage[detail::column_storage<Body, Width>];
-  detail::reduce_columns_of<true, Body, Width, Items, Index>(args, part, along, blockIdx.x,
-                                                             static_cast<int>(blockIdx.y), storage);
-  if constexpr (sinter::detail::split_facts<Body>::can_split)
-    if (part.splits > 1)
-      detail::meet_columns(Body{}, std::make_index_sequence<Body::size>{}, args, part, args.numel,
-                           static_cast<int>(threadIdx.x), meeting, storage);
+  detail::reduce_columns_of<Body, Width, Items, Index>(args, part, along, blockIdx.x, static_cast<int>(blockIdx.y),
+                                                       storage);
 }
 
 }  // namespace sinter::cuda

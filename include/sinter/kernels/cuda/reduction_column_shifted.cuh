@@ -86,8 +86,7 @@ __device__ __forceinline__ void find_column(Accumulators& acc, unsigned char* st
 template <int Width, class... S, std::size_t... I, class Accumulators, class Args>
 __device__ __forceinline__ void finish_shifted(body<S...> body, std::index_sequence<I...> numbers, Accumulators& acc,
                                                const Args& args, const split_part& part, const column_shape& shape,
-                                               const row_shift& shift, const column_meeting& meeting,
-                                               unsigned char* storage) {
+                                               const row_shift& shift, unsigned char* storage) {
   using B = sinter::body<S...>;
   const int thread = static_cast<int>(threadIdx.x), along = shape.along;
   const int period = shift.step == 0 ? 1 : Width;
@@ -101,14 +100,15 @@ __device__ __forceinline__ void finish_shifted(body<S...> body, std::index_seque
   }
   __syncthreads();
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * shape.span;
-  for (int c = thread; c < shape.span && first + c < args.numel; c += column_block) {
+  const std::int64_t end = first + shape.span < args.numel ? first + shape.span : args.numel;
+  for (int c = thread; c < end - first; c += column_block) {
     accumulators<B, 1> one;
     (find_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(one, storage, c, along, leads, shift), ...);
     if (part.splits > 1)
       publish_columns<1>(body, numbers, one, part, args.numel, first + c, static_cast<int>(blockIdx.y));
     else finish_single_column(body, numbers, args, one, first + c);
   }
-  if (part.splits > 1) meet_columns(body, numbers, args, part, args.numel, thread, meeting, storage);
+  if (part.splits > 1) meet_columns(body, numbers, args, part, args.numel, {blockIdx.x, first, end}, thread, storage);
 }
 
 }  // namespace detail
@@ -118,7 +118,7 @@ __device__ __forceinline__ void finish_shifted(body<S...> body, std::index_seque
 template <class Body, int Width, int Items, int MinBlocks, class Args>
 __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     reduction_column_shifted(const Args args, const split_part part, const detail::column_shape shape,
-                             const detail::row_shift shift, const detail::column_meeting meeting) {
+                             const detail::row_shift shift) {
   detail::begin_kernel();
   using numbers = std::make_index_sequence<Body::size>;
   using vectors = detail::drifting_tiling<Width, Items, detail::drift::whole>;
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     if (piece == 1) r = detail::walk_rows<Body, vectors>(acc, args, x, r, mine, deep);
     else r = detail::walk_rows<Body, elements>(acc, args, x, r, mine, deep);
   }
-  detail::finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, meeting, storage);
+  detail::finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, storage);
 }
 
 }  // namespace sinter::cuda

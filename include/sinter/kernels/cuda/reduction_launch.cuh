@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/column_parts.cuh"
+#include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction_column_shifted.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
@@ -20,12 +21,13 @@ namespace sinter::cuda {
 
 namespace detail {
 
-/// The part for each block, and the counters at zero for a split reduction. The memset can be captured into a graph.
-inline split_part make_part(std::int64_t rnumel, std::int64_t splits, std::int64_t granule, void* workspace,
-                            std::int64_t counters, cudaStream_t stream, const char* name) {
-  if (splits <= 1) return {nullptr, rnumel, 1};
-  check(cudaMemsetAsync(workspace, 0, static_cast<std::size_t>(counters) * 4, stream), "cudaMemsetAsync", name);
-  return {workspace, sinter::detail::round_up((rnumel + splits - 1) / splits, granule), static_cast<int>(splits)};
+/// The part of each block of a row.
+inline split_part share_row(std::int64_t rnumel, std::int64_t splits, kernel_memory& memory, cudaStream_t stream,
+                            const char* name) {
+  if (splits <= 1) return {rnumel};
+  split_part part{sinter::detail::round_up((rnumel + splits - 1) / splits, 256), static_cast<int>(splits)};
+  part.counters = memory.counters(stream, name), part.states = memory.states();
+  return part;
 }
 
 /// Blocks beyond the first grid dimension go to the third, rounded up: kernels check their row.
@@ -58,9 +60,9 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
 }
 
 template <int Width, int Items, int MaxBlock, class Index, class... S, class Args>
-void launch_looped(body<S...>, const Args& args, std::int64_t splits, void* workspace, cudaStream_t stream,
+void launch_looped(body<S...>, const Args& args, std::int64_t splits, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
-  const split_part part = make_part(args.rnumel, splits, 256, workspace, args.numel, stream, name);
+  const split_part part = share_row(args.rnumel, splits, memory, stream, name);
   row_shape shape = loop_shape(args.rnumel, Width, Items, MaxBlock);
   if (splits > 1) shape = {false, MaxBlock, 1, Items};
   launch(&reduction_looped<body<S...>, Width, Items, MaxBlock, Index, Args>,
@@ -68,41 +70,39 @@ void launch_looped(body<S...>, const Args& args, std::int64_t splits, void* work
          dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part);
 }
 
-/// A part of columns for each block, and what combines them once all have come.
-inline split_part make_column_part(std::int64_t rnumel, const column_shape& shape, void* workspace) {
+/// The part of each block of columns; in sets of `span`.
+inline split_part share_columns(std::int64_t numel, std::int64_t rnumel, const column_shape& shape,
+                                kernel_memory& memory, cudaStream_t stream, const char* name) {
   const std::int64_t deep = column_block / shape.along;
-  if (shape.splits <= 1) return {nullptr, sinter::detail::round_up(rnumel, deep), 1};
-  return {workspace, sinter::detail::round_up((rnumel + shape.splits - 1) / shape.splits, deep),
-          static_cast<int>(shape.splits)};
+  if (shape.splits <= 1) return {sinter::detail::round_up(rnumel, deep)};
+  return share_columns(shape.span < numel ? shape.span : numel,
+                       sinter::detail::round_up((rnumel + shape.splits - 1) / shape.splits, deep), shape.splits,
+                       shape.tiles, column_block, memory, stream, name);
 }
 template <int Width, class Index, class... S, class Args>
-void launch_column(body<S...>, const Args& args, std::int64_t most_splits, void* workspace, cudaStream_t stream,
+void launch_column(body<S...>, const Args& args, std::int64_t most_splits, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
   constexpr int items = column_items<sinter::body<S...>, Width>;
   const column_shape shape = choose_columns(args.numel, args.rnumel, Width, false, most_splits);
-  const split_part part = make_column_part(args.rnumel, shape, workspace);
-  column_meeting meeting;
-  if (part.splits > 1) meeting = meet(args.numel, part.splits, column_block, workspace, stream, name);
+  const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
   launch(&reduction_column<sinter::body<S...>, Width, items, Index, Args>,
          dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
-         name, args, part, shape.along, meeting);
+         name, args, part, shape.along);
 }
 /// Columns of rows that begin anywhere.
 template <class... S, class Args>
 void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift, std::int64_t most_splits,
-                            void* workspace, cudaStream_t stream, const char* name) {
+                            kernel_memory& memory, cudaStream_t stream, const char* name) {
   using B = sinter::body<S...>;
   constexpr int width = column_shift_facts<B>::width, items = column_items<B, width>;
   constexpr bool light = phase_facts<B>::is_light && column_shift_facts<B>::state_bytes <= 4;
   constexpr int blocks = !light ? 1 : phase_facts<B>::loads(loop_var::x, width) > 1 ? 3 : light_column_blocks;
   const column_shape shape =
       choose_columns(args.numel, args.rnumel, width, shift.first != 0 || shift.step != 0, most_splits);
-  const split_part part = make_column_part(args.rnumel, shape, workspace);
-  column_meeting meeting;
-  if (part.splits > 1) meeting = meet(args.numel, part.splits, column_block, workspace, stream, name);
+  const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
   launch(&reduction_column_shifted<B, width, items, blocks, Args>,
          dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
-         name, args, part, shape, shift, meeting);
+         name, args, part, shape, shift);
 }
 
 /// Threads of a block that walks a row element by element, in indices of 64 bits.
@@ -243,7 +243,7 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
 }
 
 template <class Body, long StaticRnumel, class Args>
-void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
   constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
   constexpr held_lanes lanes = lanes_of_body<held>;
@@ -265,8 +265,7 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
     // What those do not fit is walked element by element.
   } else if constexpr (StaticRnumel >= 0) {
     if constexpr (streamed.width > 0)
-      if (splits <= 1 &&
-          launch_streamed<streamed, StaticRnumel, !can_split>(held{}, args, fits, workspace, stream, name))
+      if (splits <= 1 && launch_streamed<streamed, StaticRnumel, !can_split>(held{}, args, fits, memory, stream, name))
         return;
     if constexpr (streamed.width == 0 || can_split) {
       constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
@@ -278,8 +277,8 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
         } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
           // Single elements take addresses, and registers.
           constexpr int threads = width == 1 && shape.threads > 512 ? 512 : shape.threads;
-          return launch_looped<width, loop_items<Body>(shape.items, width), threads, int>(Body{}, args, splits,
-                                                                                          workspace, stream, name);
+          return launch_looped<width, loop_items<Body>(shape.items, width), threads, int>(Body{}, args, splits, memory,
+                                                                                          stream, name);
         }
       }
     }
@@ -290,19 +289,19 @@ void reduce_rows(const Args& args, void* workspace, cudaStream_t stream, const c
       return;
     if constexpr (streamed.width > 0)  // but what can be split takes one phase if it is walked
       if (splits <= 1 && !(can_split && fits && width > 1) &&
-          launch_streamed<streamed, -1, !can_split>(held{}, args, fits, workspace, stream, name))
+          launch_streamed<streamed, -1, !can_split>(held{}, args, fits, memory, stream, name))
         return;
     if constexpr (width > 1 && (can_split || streamed.width == 0)) {
       if (fits)
         return launch_looped<width, loop_items<Body>(can_split ? items_of(lanes.some, width) : 2, width),
-                             looped.threads, int>(Body{}, args, splits, workspace, stream, name);
+                             looped.threads, int>(Body{}, args, splits, memory, stream, name);
     }
   }
-  launch_looped<1, 4, narrow_block, std::int64_t>(Body{}, args, splits, workspace, stream, name);
+  launch_looped<1, 4, narrow_block, std::int64_t>(Body{}, args, splits, memory, stream, name);
 }
 
 template <class Body, long StaticNumel, class Args>
-void reduce_columns(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr int width = column_width<Body>(StaticNumel);
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   const std::int64_t splits = can_split ? num_splits(orientation::column, args.numel, args.rnumel) : 1;
@@ -310,26 +309,26 @@ void reduce_columns(const Args& args, void* workspace, cudaStream_t stream, cons
   if constexpr (column_shift_facts<Body>::width > 0) {
     row_shift shift;
     if (is_short && args.numel > 1 && column_shift_facts<Body>::find(args, shift))
-      return launch_shifted_columns(Body{}, args, shift, splits, workspace, stream, name);
+      return launch_shifted_columns(Body{}, args, shift, splits, memory, stream, name);
   } else {
     if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
-      return launch_column<width, int>(Body{}, args, splits, workspace, stream, name);
+      return launch_column<width, int>(Body{}, args, splits, memory, stream, name);
   }
-  launch_column<1, std::int64_t>(Body{}, args, splits, workspace, stream, name);
+  launch_column<1, std::int64_t>(Body{}, args, splits, memory, stream, name);
 }
 
 }  // namespace detail
 
 /// Runs a body with reductions for every x in [0, numel). O says along which index its loads are contiguous.
-/// `workspace`: reduction_workspace_bytes<Body, O>(numel, rnumel) bytes, 16-byte aligned, of any content (null if 0);
-/// its counters are cleared here, in the stream, by one cudaMemsetAsync. `name` is the kernel's, for errors. Static
-/// extents (>= 0; they must be the ones in args) save the user the compilation of variants that cannot be needed.
+/// `memory`: reduction_workspace<Body, O>(numel, rnumel) of it, 16-byte aligned. `name` is the kernel's, for errors.
+/// Static extents (>= 0; they must be the ones in args) save the user the compilation of variants that cannot be
+/// needed.
 template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
-void reduction(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+void reduction(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_reduction, "reduction: the body reduces nothing; use pointwise");
   if (args.numel <= 0) return;
-  if constexpr (O == orientation::row) detail::reduce_rows<Body, StaticRnumel>(args, workspace, stream, name);
-  else detail::reduce_columns<Body, StaticNumel>(args, workspace, stream, name);
+  if constexpr (O == orientation::row) detail::reduce_rows<Body, StaticRnumel>(args, memory, stream, name);
+  else detail::reduce_columns<Body, StaticNumel>(args, memory, stream, name);
 }
 
 }  // namespace sinter::cuda

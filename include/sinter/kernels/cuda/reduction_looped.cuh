@@ -6,16 +6,20 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/row_threads.cuh"
 
 namespace sinter::cuda {
 
-/// The part of the reduced space that one block of a split reduction takes; splits == 1: all of it.
+/// The part of the reduced space that one block of a split reduction takes, and how the blocks meet; splits == 1: all
+/// of it.
 struct split_part {
-  void* workspace;
-  std::int64_t length;  // of a part; the last may be shorter or empty
-  int splits;
+  std::int64_t length = 0;  // of a part; the last may be shorter or empty
+  int splits = 1;
+  int combiners = 1, along = 1;  // the last so many blocks combine their columns, so many at a time
+  unsigned* counters = nullptr;  // of each row, or set of columns
+  void* states = nullptr;
 };
 
 namespace detail {
@@ -27,14 +31,12 @@ __device__ __forceinline__ bool last_of_row(body<S...>, std::index_sequence<I...
                                             const split_part& part, std::int64_t numel, std::int64_t row, int split,
                                             const Threads& threads) {
   using facts = sinter::detail::split_facts<body<S...>>;
-  const part_states states{part.workspace, numel, part.splits};
+  const part_states states{part.states, numel, part.splits};
   __shared__ bool last;
   if (threads.thread() == 0) {
     (publish_state<reduction_of<S>::is, static_cast<int>(I), S, facts>(acc, states, row, split), ...);
-    __threadfence();
-    const unsigned before = atomicAdd(static_cast<unsigned*>(part.workspace) + row, 1u);
-    last = before + 1 == static_cast<unsigned>(part.splits);
-    __threadfence();
+    const meeting_place place{part.counters + row, static_cast<unsigned>(part.splits)};
+    last = place.come() + 1 == place.all;
   }
   __syncthreads();
   if (!last) return false;

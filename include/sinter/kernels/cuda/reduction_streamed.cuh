@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/row_ring.cuh"
 #include "sinter/kernels/cuda/row_threads.cuh"
@@ -125,14 +126,13 @@ __device__ __forceinline__ void exchange_in_team(body<S...>, std::index_sequence
                                                  int part, const Threads& threads) {
   using B = body<S...>;
   using facts = sinter::detail::shared_row_facts<B>;
-  const part_states states{share.workspace, numel, share.parts};
+  const part_states states{share.states, numel, share.parts};
   if (threads.thread() == 0) {
     (publish_state<reduces_in<B, P, I>, static_cast<int>(I), S, facts>(acc, states, row, part), ...);
-    unsigned* const counter = static_cast<unsigned*>(share.workspace) + row * body_facts<B>::num_phases + P;
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
-    unsigned come = 0;
-    while (come < static_cast<unsigned>(share.parts))
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(come) : "l"(counter) : "memory");
+    const auto parts = static_cast<unsigned>(share.parts);
+    const meeting_place place{share.counters + row * body_facts<B>::num_phases + P, parts, parts};
+    place.come();
+    place.wait_for_all();
   }
   threads.sync();
   (collect_states<reduces_in<B, P, I>, static_cast<int>(I), S, facts>(acc, states, row, threads), ...);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction_streamed.cuh"
 
@@ -61,7 +62,7 @@ struct stream_block {
 /// False: nothing was launched. Shared: blocks may share rows; otherwise, or where a multiprocessor has two blocks, a
 /// row stays in one.
 template <stream_shape Shape, stream_block Block, long Rnumel, bool Shared, class... S, class Args>
-bool launch_stream(body<S...>, const Args& args, const row_shift& shift, void* workspace, cudaStream_t stream,
+bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
   using B = body<S...>;
   using shared = sinter::detail::shared_row_facts<B>;
@@ -82,7 +83,7 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, void* w
   const team_shape teams = choose_teams(args.numel, tiles, slots, body_facts<B>::num_phases - 1, static_cast<int>(most),
                                         limits.multiprocessors * Block.blocks);
   const int piece = teams.piece(slots), pieces = (teams.tiles + piece - 1) / piece;
-  const stream_share share{workspace, slots / piece, pieces, piece, teams.parts, teams.teams};
+  stream_share share{nullptr, memory.states(), slots / piece, pieces, piece, teams.parts, teams.teams};
 
   void (*const kernel)(Args, stream_share, row_shift) =
       &reduction_streamed<B, width, items, Shape.shifted, whole, Block.threads, Block.blocks, Args>;
@@ -93,8 +94,7 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, void* w
   if (teams.parts == 1) {
     launch(kernel, grid, dim3(Block.threads), bytes, stream, name, args, share, shift);
   } else {
-    check(cudaMemsetAsync(workspace, 0, static_cast<std::size_t>(shared::counters(args.numel)) * 4, stream),
-          "cudaMemsetAsync", name);
+    share.counters = memory.counters(stream, name);
     launch<start_rule::together>(kernel, grid, dim3(Block.threads), bytes, stream, name, args, share, shift);
   }
   return true;
@@ -102,7 +102,8 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, void* w
 
 /// `fits`: vectors of the body's own width do. False: nothing was launched, because these rows cannot be streamed.
 template <stream_shape Shape, long Rnumel, bool Shared, class... S, class Args>
-bool launch_streamed(body<S...>, const Args& args, bool fits, void* workspace, cudaStream_t stream, const char* name) {
+bool launch_streamed(body<S...>, const Args& args, bool fits, kernel_memory& memory, cudaStream_t stream,
+                     const char* name) {
   using B = body<S...>;
   constexpr bool light = phase_facts<B>::is_light && phase_facts<B>::kept_bytes <= 4 && loads_while_reducing<B> <= 1;
   // A warp's vector takes more than 512 bytes, or a thread's unpacked more than 8 registers.
@@ -115,8 +116,8 @@ bool launch_streamed(body<S...>, const Args& args, bool fits, void* workspace, c
   if constexpr (Shape.shifted) fits = shifted_facts<B>::find(args, shift);
   if (!fits) return false;
   if constexpr (light && (Rnumel < 0 || Rnumel * stream_facts<B>::bytes <= most_of_two_blocks))
-    if (launch_stream<Shape, two, Rnumel, Shared>(B{}, args, shift, workspace, stream, name)) return true;
-  return launch_stream<Shape, alone, Rnumel, Shared>(B{}, args, shift, workspace, stream, name);
+    if (launch_stream<Shape, two, Rnumel, Shared>(B{}, args, shift, memory, stream, name)) return true;
+  return launch_stream<Shape, alone, Rnumel, Shared>(B{}, args, shift, memory, stream, name);
 }
 
 }  // namespace sinter::cuda::detail

@@ -14,7 +14,8 @@ namespace sinter::cuda {
 /// How rows are shared out: `teams` teams of `parts` blocks take one row after another, of which each warp has `pieces`
 /// of `tiles` each, and `slots` places for them. A part that the places hold is read once, others once in every phase.
 struct stream_share {
-  void* workspace = nullptr;
+  unsigned* counters = nullptr;
+  void* states = nullptr;
   int slots = 1, pieces = 1, tiles = 1, parts = 1, teams = 1;
   SINTER_HOST_DEVICE constexpr bool stays() const { return pieces <= slots; }
 };

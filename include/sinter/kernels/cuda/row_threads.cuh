@@ -82,13 +82,13 @@ __device__ __forceinline__ void finish_row_phase(body<S...>, std::index_sequence
 
 /// Where the blocks that share rows leave their states for each other, as Facts::offset says: of split.hpp.
 struct part_states {
-  void* workspace;
+  void* memory;
   std::int64_t numel;
   int parts;
 
   template <class Facts, int I, class S>
   __device__ __forceinline__ typename reduction_of<S>::state* of(std::int64_t row) const {
-    return reinterpret_cast<typename reduction_of<S>::state*>(static_cast<unsigned char*>(workspace) +
+    return reinterpret_cast<typename reduction_of<S>::state*>(static_cast<unsigned char*>(memory) +
                                                               Facts::offset(I, numel, parts)) +
            row * parts;
   }
