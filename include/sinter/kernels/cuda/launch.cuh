@@ -16,9 +16,9 @@ struct as_is {
   using type = T;
 };
 
-/// How a kernel starts: its blocks before the kernel in front has ended, or all of them at once or none, because they
-/// wait for each other.
-enum class start_rule : unsigned char { overlapping, together };
+/// How a kernel starts: its blocks before the kernel in front has ended; after that, so that they find all places free;
+/// or all of them at once or none, because they wait for each other.
+enum class start_rule : unsigned char { overlapping, evenly, together };
 
 template <start_rule Rule = start_rule::overlapping, class... Parameters>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes, cudaStream_t stream,
@@ -38,7 +38,7 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_byt
   config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
   config.stream = stream;
   config.attrs = &rule;
-  config.numAttrs = Rule == start_rule::together || kernels_overlap ? 1 : 0;
+  config.numAttrs = Rule == start_rule::together || (Rule == start_rule::overlapping && kernels_overlap) ? 1 : 0;
   check(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), addresses), "cudaLaunchKernelExC", name);
 }
 template <class... Parameters>

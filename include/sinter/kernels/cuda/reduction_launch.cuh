@@ -100,9 +100,17 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   const column_shape shape =
       choose_columns(args.numel, args.rnumel, width, shift.first != 0 || shift.step != 0, most_splits);
   const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
-  launch(&reduction_column_shifted<B, width, items, blocks, Args>,
-         dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
-         name, args, part, shape, shift);
+  const auto start = [&]<start_rule Rule>() {
+    launch<Rule>(&reduction_column_shifted<B, width, items, blocks, Args>,
+                 dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), 0,
+                 stream, name, args, part, shape, shift);
+  };
+  // Blocks that leave places free would come early to where the kernel in front leaves some: up to twice as many to one
+  // multiprocessor as to another. That costs more than a late start, 1 us, if they have a while to walk.
+  const std::int64_t all = shape.tiles * shape.splits, places = limits_of_device(name).multiprocessors * blocks;
+  const bool long_walk = part.length >= 32 * (column_block / shape.along);
+  if (blocks > 1 && 16 * all <= 15 * places && long_walk) start.template operator()<start_rule::evenly>();
+  else start.template operator()<start_rule::overlapping>();
 }
 
 /// Threads of a block that walks a row element by element, in indices of 64 bits.
