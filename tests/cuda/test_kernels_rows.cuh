@@ -60,18 +60,19 @@ using layer_norm = body<load<0, T, at_row<C>>, scalar<0, float>, scalar<1, float
                         compute<ops::add, float, float, 14, 13>, store<3, T, 15, at_row<C>>, store<4, float, 4, at_x>>;
 
 template <class T, class W, class Body, long StaticRnumel>
-void test_layer_norm(const char* name, std::int64_t rows, std::int64_t columns) {
+void test_layer_norm(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0,
+                     std::size_t shift_weight = 0, std::size_t shift_bias = 0) {
   const auto a = numbers<T>(rows * columns, 1);
   const auto w = numbers<W>(columns, 2), b = numbers<W>(columns, 3);
-  device_array<T> da(a), out(rows * columns);
-  device_array<W> dw(w), db(b);
+  device_array<T> da(a, shift), out(rows * columns, shift);
+  device_array<W> dw(w, shift_weight), db(b, shift_bias);
   device_array<float> mean_out(rows);
   auto args = make_args<5, 2, 1>(rows, columns);
   args.pointers[0] = da.data(), args.pointers[1] = dw.data(), args.pointers[2] = db.data();
   args.pointers[3] = out.data(), args.pointers[4] = mean_out.data();
   args.scalars[0] = {1.0 / static_cast<double>(columns), 0}, args.scalars[1] = {1e-5, 0};
   args.sizes[0] = columns;
-  const std::string what = label(name, rows, columns);
+  const std::string what = label(name, rows, columns, shift || shift_weight || shift_bias ? "misaligned" : "");
   launch<Body, StaticRnumel>(what, args);
   std::vector<double> mean(rows, 0.0), scale(rows, 0.0);
   for (std::int64_t i = 0; i < rows; ++i) {

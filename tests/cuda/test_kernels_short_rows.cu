@@ -1,5 +1,6 @@
 // Rows of a few elements, of every alignment, thousands and hardly any of them, against plain loops in double.
 // SPDX-License-Identifier: BSL-1.0
+#include <tuple>
 #include <utility>
 
 #include "test_kernels_rows.cuh"
@@ -73,6 +74,34 @@ void test_wide_pair(std::int64_t rows, std::int64_t columns) {
   difference.check_guards(what), product.check_guards(what), sums.check_guards(what);
 }
 
+/// So many wide accesses that no run holds a row of eight for each thread.
+using six_wide =
+    body<load<0, double, at_row<d0>>, load<1, double, at_row<d0>>, load<2, double, at_row<d0>>,
+         compute<ops::add, double, double, 0, 1>, compute<ops::add, double, double, 3, 2>,
+         reduce<ops::sum, double, double, 4>, store<3, double, 3, at_row<d0>>, store<4, double, 4, at_row<d0>>,
+         compute<ops::sub, double, double, 4, 5>, store<5, double, 8, at_row<d0>>>;
+
+void test_six_wide(std::int64_t rows, std::int64_t columns) {
+  const std::int64_t size = rows * columns;
+  const auto a = numbers<double>(size, 1), b = numbers<double>(size, 2), c = numbers<double>(size, 3);
+  device_array<double> da(a, 1), db(b), dc(c, 1), of_two(size), of_three(size, 1), difference(size);
+  auto args = make_args<6, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = dc.data();
+  args.pointers[3] = of_two.data(), args.pointers[4] = of_three.data(), args.pointers[5] = difference.data();
+  args.sizes[0] = columns;
+  const std::string what = label("six wide", rows, columns);
+  launch<six_wide>(what, args);
+  std::vector<double> sums(rows, 0.0);
+  for (std::int64_t k = 0; k < size; ++k) sums[k / columns] += a[k] + b[k] + c[k];
+  check_close(
+      what, of_two.host(), [&](std::size_t k) { return a[k] + b[k]; }, 0, 0);
+  check_close(
+      what, of_three.host(), [&](std::size_t k) { return a[k] + b[k] + c[k]; }, 0, 0);
+  check_close(
+      what, difference.host(), [&](std::size_t k) { return a[k] + b[k] + c[k] - sums[k / columns]; }, 1e-12, 1e-11);
+  of_two.check_guards(what), of_three.check_guards(what), difference.check_guards(what);
+}
+
 /// Softmax of 16-bit rows in place.
 template <class T, long C, long StaticRnumel>
 void test_in_place(std::int64_t rows, std::int64_t columns) {
@@ -89,6 +118,32 @@ void test_in_place(std::int64_t rows, std::int64_t columns) {
   check_close(
       what, da.host(), [&](std::size_t k) { return number(expected[k]); }, 0, 0);
   da.check_guards(what);
+}
+
+/// a + b, written before the row's sum of it is known, and what it differs from that sum by: of four 16-bit rows each
+/// may begin with another half of a word.
+using difference_of_two =
+    body<load<0, bf16, at_row<d0>>, load<1, bf16, at_row<d0>>, compute<ops::add, float, float, 0, 1>,
+         reduce<ops::sum, float, float, 2>, store<2, bf16, 2, at_row<d0>>, compute<ops::sub, float, float, 2, 3>,
+         store<3, bf16, 5, at_row<d0>>>;
+
+void test_difference_of_two(std::int64_t rows, std::int64_t columns, const std::size_t (&shifts)[4]) {
+  const auto a = numbers<bf16>(rows * columns, 1), b = numbers<bf16>(rows * columns, 2);
+  device_array<bf16> da(a, shifts[0]), db(b, shifts[1]), sum(rows * columns, shifts[2]),
+      difference(rows * columns, shifts[3]);
+  auto args = make_args<4, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data();
+  args.pointers[2] = sum.data(), args.pointers[3] = difference.data();
+  args.sizes[0] = columns;
+  const std::string what = label("difference of two", rows, columns);
+  launch<difference_of_two>(what, args);
+  const auto value = [&](std::size_t k) { return number(a[k]) + number(b[k]); };
+  std::vector<double> sums(rows, 0.0);
+  for (std::int64_t k = 0; k < rows * columns; ++k) sums[k / columns] += value(k);
+  check_close(what, sum.host(), value, step_of<bf16>(), 1e-30);
+  check_close(
+      what, difference.host(), [&](std::size_t k) { return value(k) - sums[k / columns]; }, step_of<bf16>(), 1e-3);
+  sum.check_guards(what), difference.check_guards(what);
 }
 
 }  // namespace
@@ -126,6 +181,24 @@ TEST_CASE("short rows of run-time length") {
     }
 }
 
+TEST_CASE("short 16-bit rows of run-time length, in words that rows share") {
+  const auto test = [](std::int64_t rows, std::int64_t columns) {
+    for (const auto& [shift, shift_out] : {std::pair{1, 1}, {6, 2}, {0, 1}, {3, 6}, {7, 0}})
+      test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16, dynamic", rows, columns, shift, shift_out);
+    for (const auto& [shift, weight, bias] : {std::tuple{0, 0, 0}, {1, 0, 1}, {0, 3, 6}, {5, 2, 7}, {2, 1, 1}})
+      test_layer_norm<f16, f16, layer_norm<f16, f16, d0>, -1>("layer norm f16, dynamic", rows, columns, shift, weight,
+                                                              bias);
+    for (const std::size_t shift : {0, 1})
+      test_fold<ops::argmax, bf16, std::int64_t, d0, -1>("argmax bf16", rows, columns, 0, 0, shift);
+    test_difference_of_two(rows, columns, {1, 1, 1, 1});
+    test_difference_of_two(rows, columns, {1, 4, 6, 3});
+    test_difference_of_two(rows, columns, {2, 3, 3, 2});
+  };
+  for (const std::int64_t columns : column_counts)
+    for (const std::int64_t rows : {1, 2, 127, 1009}) test(rows, columns);
+  for (const std::int64_t columns : {1023, 1501, 2047, 2048, 2049}) test(129, columns);
+}
+
 TEST_CASE("so many short rows of run-time length that runs are full") {
   for (const auto& [rows, columns] : {std::pair{200003, 7}, {150001, 40}, {13001, 101}, {5301, 256}})
     test_sum_of_two<d0, -1>(rows, columns, 2, 3);
@@ -145,7 +218,10 @@ TEST_CASE("short rows with many wide accesses") {
   for (const std::int64_t rows : row_counts) {
     test_wide_pair<127, 127>(rows, 127);
     test_wide_pair<511, 511>(rows, 511);
-    for (const std::int64_t columns : column_counts) test_wide_pair<d0, -1>(rows, columns);
+    for (const std::int64_t columns : column_counts) {
+      test_wide_pair<d0, -1>(rows, columns);
+      if (rows <= 1009) test_six_wide(rows, columns);
+    }
   }
 }
 

@@ -30,6 +30,7 @@ struct tiling {
   static constexpr bool reads_ahead = false;  // all of a tile's before anything is stored: results lie near
   static constexpr bool guards = false;       // loads look whether an item is `ok`
   static constexpr bool padded = false;       // what is staged has room around it for vectors that rows end in
+  static constexpr bool adjoining = false;    // ... none: other rows begin where one ends
   static constexpr bool shifted = false;      // rows may begin and end inside of a vector; see shifted.hpp
   static constexpr drift drifts = drift::none;
   static constexpr bool loose = false;  // items may begin anywhere in memory; see loose.hpp

@@ -31,7 +31,7 @@ struct lane_shape {
                                   : tiling::drifts == drift::whole && !info.reads_r ? drift::single
                                                                                     : tiling::drifts;
   /// Wide accesses are for what lies at multiples of the width; a loose tiling knows which stores do.
-  static constexpr bool stays_aligned = !tiling::loose || tiling::template leads<I>;
+  static constexpr bool stays_aligned = !tiling::loose || width == 1 || tiling::template leads<I>;
   static constexpr bool read_only = tiling::early_loads && facts::only_reads(touches.slot);
   template <class T, class At>
   using memory =

@@ -185,11 +185,23 @@ bool launch_short(body<S...>, const Args& args, bool fits, cudaStream_t stream, 
     if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel > longest_walked || !facts::holds(args) ||
         (fits && args.rnumel * facts::facts.smallest % 16 == 0))
       return false;
-    using loose = loose_short<run_elements(facts::facts)>;
-    const loose shape{
-        choose_loose_short(args.numel, static_cast<int>(args.rnumel), facts::facts.largest, loose::capacity)};
+    constexpr int capacity = walked_elements<held, Rnumel>, few_capacity = run_elements(facts::facts);
+    using loose = loose_short<capacity>;
+    const auto choose = [&](int elements) {
+      return choose_loose_short(args.numel, static_cast<int>(args.rnumel), facts::width, facts::facts.largest,
+                                elements);
+    };
+    const short_shape few = choose(few_capacity);
+    if (args.rnumel <= few_elements && few.log_threads == 0) {
+      const single_short<few_capacity> shape{few.turns};
+      if (args.rnumel <= few_elements / 2)
+        launch_runs<1, Rnumel, few_elements / 2, 0>(held{}, args, shape, stream, name);
+      else launch_runs<1, Rnumel, few_elements, 0>(held{}, args, shape, stream, name);
+      return true;
+    }
+    const loose shape{choose(capacity)};
     if (shape.shape.items == 0) return false;
-    launch_runs<1, Rnumel, walked, 0>(held{}, args, shape, stream, name);
+    launch_runs<facts::width, Rnumel, walked / facts::width, 0>(held{}, args, shape, stream, name);
     return true;
   }
   return false;

@@ -32,6 +32,13 @@ struct short_facts<body<S...>, Rnumel> {
     if constexpr (follows<Access>()) return Access::bytes;
     else return 0;
   }
+  template <class Statement, class Access>
+  static constexpr bool is_weight() {
+    if constexpr (Access::along_r && !Access::moves)
+      return Access::place.plain && Access::bytes == weight_element && access_facts<B>::only_reads(Access::slot) &&
+             statement_facts<Statement>::info.kind == statement_kind::source;
+    else return false;
+  }
   struct table {
     int bytes[size + 1]{};                                // of an element of such an access; 0: it is none
     int number[size + 1]{};                               // of the access among them
@@ -57,6 +64,51 @@ struct short_facts<body<S...>, Rnumel> {
       if (t.smallest == 0 || t.bytes[s] < t.smallest) t.smallest = t.bytes[s];
     }
     t.possible = t.count > 0 && !others;
+    return t;
+  }();
+
+  /// Elements that are taken at once where rows begin anywhere: two of 16 bits are one word, if what else runs along a
+  /// row knows its ends.
+  static constexpr int width = [] {
+    constexpr bool knows_ends[] = {(shifted_access<S>::allowed || !statement_facts<S>::info.reads_r)..., true};
+    bool all = facts.largest == 2 && facts.smallest == 2;
+    for (bool one : knows_ends) all = all && one;
+    return all ? 2 : 1;
+  }();
+  /// What all rows read alike: one row of 16-bit values, which waits in shared memory, too, where such rows are walked.
+  static constexpr int weight_element = width > 1 ? 2 : 0;
+  struct weight_table {
+    bool is[size + 1]{};
+    int number[size + 1]{};
+    int count = 0;
+  };
+  static constexpr weight_table weights = [] {
+    weight_table t{{is_weight<S, shifted_access<S>>()..., false}};
+    for (int s = 0; s < size; ++s) {
+      t.number[s] = t.count;
+      t.count += t.is[s];
+    }
+    return t;
+  }();
+  /// The load whose place in shared memory store s takes: one that nothing reads later. -1: none.
+  struct place_table {
+    int over[size + 1]{};
+    int own_bytes = 0;  // of an element of every access that takes none
+  };
+  static constexpr place_table stores = [] {
+    place_table t{};
+    bool taken[size + 1]{};
+    t.own_bytes = facts.total;
+    t.over[size] = -1;
+    for (int s = 0; s < size; ++s) {
+      t.over[s] = -1;
+      if (facts.bytes[s] == 0 || body_facts<B>::facts.info[s].kind != statement_kind::store) continue;
+      for (int load = 0; load < s && t.over[s] < 0; ++load)
+        if (facts.bytes[load] == facts.bytes[s] && !taken[load] &&
+            body_facts<B>::facts.info[load].kind == statement_kind::source &&
+            phase_facts<B>::last(load) <= body_facts<B>::phase(s))
+          t.over[s] = load, taken[load] = true, t.own_bytes -= facts.bytes[s];
+    }
     return t;
   }();
 
@@ -136,6 +188,7 @@ constexpr short_shape choose_short(int groups, int width, int bytes, int phases,
 /// A shape that is known to the compiler; how many elements its runs have.
 template <int Items, int LogThreads, int Turns, bool Apart, long Rnumel>
 struct fixed_short {
+  static constexpr bool walks = false, in_place = false;
   SINTER_HOST_DEVICE static constexpr short_shape get() { return {Items, LogThreads, Turns, Apart}; }
   static constexpr int capacity = get().rows() * static_cast<int>(Rnumel);
 };
@@ -145,23 +198,44 @@ inline constexpr int walked = 4;
 inline constexpr int longest_walked = 1024;
 template <int Capacity>
 struct loose_short {
+  static constexpr bool walks = true, in_place = true;
   static constexpr int capacity = Capacity;
   short_shape shape;
   SINTER_HOST_DEVICE constexpr short_shape get() const { return shape; }
 };
+/// Rows of which a thread holds one: what a part of them would cost besides is more than their elements do.
+inline constexpr int few_elements = 8;
+template <int Capacity>
+struct single_short {
+  static constexpr bool walks = false, in_place = true;
+  static constexpr int capacity = Capacity;
+  int turns;
+  SINTER_HOST_DEVICE constexpr short_shape get() const { return {few_elements, 0, turns}; }
+};
+/// Room for a row of weights, of so many bytes each: after it a word may be read with what lies behind it.
+SINTER_HOST_DEVICE constexpr int weight_bytes(int element) { return longest_walked * element + 48; }
 /// Blocks that leave no multiprocessor idle; of fewer rows each takes less.
 inline constexpr int enough_blocks = 1024;
-/// Of as few threads to a row as fill a run. An odd number of elements spreads them over the banks.
-constexpr short_shape choose_loose_short(std::int64_t numel, int rnumel, int bytes, int capacity) {
-  short_shape s{rnumel};
-  while (s.items > capacity / short_block && s.log_threads <= 5) {
+/// Of as few threads to a row as fill a run. An odd number of groups of `width` spreads them over the banks; more
+/// threads take a row if still more than two of a warp's want different words of one: those of shorter rows never do.
+constexpr short_shape choose_loose_short(std::int64_t numel, int rnumel, int width, int bytes, int capacity) {
+  const int groups = rnumel / width + (width > 1 ? 1 : 0);  // where rows begin and end inside of one
+  const int row = rnumel * bytes;
+  const auto conflicts = [&](const short_shape& s) {
+    const int unit = s.items * width * bytes;
+    const short_shape run = share_run(s, row, unit, capacity * bytes);
+    return bank_conflicts(run.threads(), unit, run.apart ? row * short_warps * run.turns : row);
+  };
+  short_shape s{groups};
+  while (s.log_threads <= 5 && (s.items > capacity / width / short_block ||
+                                (width > 1 && s.log_threads > 0 && s.log_threads < 5 && conflicts(s) > 2))) {
     ++s.log_threads;
-    s.items = (((rnumel - 1) >> s.log_threads) + 1) | 1;
+    s.items = (((groups - 1) >> s.log_threads) + 1) | 1;
   }
   if (s.log_threads > 5) return {};
   const std::int64_t most = numel * rnumel / enough_blocks, least = static_cast<std::int64_t>(s.rows()) * rnumel;
   if (most < capacity) capacity = static_cast<int>(most > least ? most : least);
-  return share_run(s, rnumel * bytes, s.items * bytes, capacity * bytes);
+  return share_run(s, row, s.items * width * bytes, capacity * bytes);
 }
 
 /// Elements of a run: less where there are many accesses.
@@ -170,6 +244,16 @@ constexpr int run_elements(const Facts& facts) {
   const int together = 40 * 1024 / facts.total, alone = short_run_bytes / facts.largest;
   return together < alone ? together : alone;
 }
+/// Of one where stores take a load's place: there is room for twice as many, but for weights.
+template <class Held, long Rnumel>
+inline constexpr int walked_elements = [] {
+  using f = short_facts<Held, Rnumel>;
+  const int weights = f::weights.count * weight_bytes(f::weight_element);
+  const int together = (40 * 1024 - weights) / f::stores.own_bytes;
+  const int alone = f::stores.own_bytes < f::facts.total ? (2 * short_run_bytes - weights) / f::facts.largest
+                                                         : short_run_bytes / f::facts.largest;
+  return together < alone ? together : alone;
+}();
 
 /// Do runs of so many elements fit into the shared memory that every kernel may have, of 48 KB, with what lies around
 /// them? `total`: bytes of an element of every access.

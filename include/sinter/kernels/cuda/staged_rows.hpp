@@ -63,32 +63,11 @@ struct staged_facts<body<S...>> {
   static constexpr auto facts = short_facts<B, any_pitch>::facts;
   using places = staged_places<facts.count>;
 
-  /// Elements that are taken at once. Two of 16 bits are one word, if all accesses begin with the same half of one.
-  static constexpr int width = [] {
-    constexpr bool knows_ends[] = {(shifted_access<S>::allowed || !statement_facts<S>::info.reads_r)..., true};
-    bool all = facts.largest == 2 && facts.smallest == 2;
-    for (bool one : knows_ends) all = all && one;
-    return all ? 2 : 1;
-  }();
+  /// Elements that are taken at once; of two all accesses begin with the same one.
+  static constexpr int width = short_facts<B, any_pitch>::width;
 
-  /// The load whose place store s takes, if they are alike in 16 bytes: one that nothing reads later. -1: none.
-  struct table {
-    int over[size + 1]{};
-  };
-  static constexpr table stores = [] {
-    table t{};
-    bool taken[size + 1]{};
-    for (int s = 0; s < size; ++s) {
-      t.over[s] = -1;
-      if (facts.bytes[s] == 0 || body_facts<B>::facts.info[s].kind != statement_kind::store) continue;
-      for (int load = 0; load < s && t.over[s] < 0; ++load)
-        if (facts.bytes[load] == facts.bytes[s] && !taken[load] &&
-            body_facts<B>::facts.info[load].kind == statement_kind::source &&
-            phase_facts<B>::last(load) <= body_facts<B>::phase(s))
-          t.over[s] = load, taken[load] = true;
-    }
-    return t;
-  }();
+  /// Stores take a load's place if the two are alike in 16 bytes.
+  static constexpr auto stores = short_facts<B, any_pitch>::stores;
 
   /// Shares out `most` bytes of shared memory, or as few as suffice; no warps: these rows cannot be moved like this.
   template <class Args>

@@ -52,7 +52,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
       for (int j = 0; j < shape::width; ++j) put_lane<I>(f, u * shape::width + j, stored[j]);
     } else if constexpr (Frame::tiling::template stages<I>) {
       compute_t<T> raw[shape::width];
-      t.staging.template read<I, T>(raw, u);
+      t.staging.template read<I, T>(raw, Frame::tiling::adjoining && !t.ok[u] ? 0 : u);  // others may write there
       if constexpr (shape::in_shifted_row && !Frame::tiling::padded) {
         if (!reads_item<I, At, Frame>(t, u, args.sizes)) {
 #pragma unroll
