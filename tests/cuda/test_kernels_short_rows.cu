@@ -190,6 +190,7 @@ TEST_CASE("short 16-bit rows of run-time length, in words that rows share") {
                                                               bias);
     for (const std::size_t shift : {0, 1})
       test_fold<ops::argmax, bf16, std::int64_t, d0, -1>("argmax bf16", rows, columns, 0, 0, shift);
+    test_difference_of_two(rows, columns, {0, 0, 0, 0});
     test_difference_of_two(rows, columns, {1, 1, 1, 1});
     test_difference_of_two(rows, columns, {1, 4, 6, 3});
     test_difference_of_two(rows, columns, {2, 3, 3, 2});

@@ -169,15 +169,19 @@ __device__ __forceinline__ float lane_of(packed_values<I, T, Lanes>& slot, int l
     return widen<T>(T::from_bits(bits));
   }
 }
-template <int I, class T, int Lanes>
-__device__ __forceinline__ void put_lane(values<I, T, Lanes>& slot, int lane, T value) {
-  slot.v[lane] = value;
-}
-template <int I, class T, int Lanes>
-__device__ __forceinline__ void put_lane(packed_values<I, T, Lanes>& slot, int lane, T value) {
-  const unsigned bits = value.bits;
-  unsigned& word = slot.words[lane / 2];
-  word = lane % 2 == 0 ? bits : word | bits << 16;
+/// Item u of a load, as it lies in memory. In whole words: of halves put together lane by lane nvcc 13.0 takes the
+/// wrong ones where items of several loads follow each other.
+template <int I, class T, int Lanes, int Width>
+__device__ __forceinline__ void put_item(packed_values<I, T, Lanes>& slot, int u, const T (&stored)[Width]) {
+  if constexpr (Width % 2 == 0) {
+#pragma unroll
+    for (int k = 0; k < Width / 2; ++k)
+      slot.words[u * (Width / 2) + k] = stored[2 * k].bits | static_cast<unsigned>(stored[2 * k + 1].bits) << 16;
+  } else {
+    static_assert(Width == 1);
+    unsigned& word = slot.words[u / 2];
+    word = u % 2 == 0 ? stored[0].bits : word | static_cast<unsigned>(stored[0].bits) << 16;
+  }
 }
 
 }  // namespace sinter::cuda::detail

@@ -48,8 +48,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
           if (shape::in_shifted_row && t.lane_ok(u, j)) stored[j] = memory::element(base, j, t, u, args.sizes);
         }
       }
-#pragma unroll
-      for (int j = 0; j < shape::width; ++j) put_lane<I>(f, u * shape::width + j, stored[j]);
+      put_item<I>(f, u, stored);
     } else if constexpr (Frame::tiling::template stages<I>) {
       compute_t<T> raw[shape::width];
       t.staging.template read<I, T>(raw, Frame::tiling::adjoining && !t.ok[u] ? 0 : u);  // others may write there
