@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "sinter/base/config.hpp"
 #include "sinter/base/dtype.hpp"
@@ -194,6 +195,40 @@ struct statement_facts<yield_value<T, A>> {
 
 enum class scope : unsigned char { row, element };
 
+namespace detail {
+
+template <int I, class S>
+struct numbered_statement {
+  using type = S;
+};
+template <class Body, class Numbers = std::make_index_sequence<Body::size>>
+struct numbered_statements;
+template <class... S, std::size_t... I>
+struct numbered_statements<body<S...>, std::index_sequence<I...>> : numbered_statement<static_cast<int>(I), S>... {};
+template <int I, class S>
+numbered_statement<I, S> statement_at(numbered_statement<I, S>);
+
+/// Statement I of a body; a class, so that each is looked for once.
+template <class Body, int I>
+struct statement {
+  using type = typename decltype(statement_at<I>(numbered_statements<Body>{}))::type;
+};
+template <class Body, int I>
+using statement_of = typename statement<Body, I>::type;
+
+/// Some numbers of up to `Most` statements; List::facts is one, listed<List> its numbers as a sequence of integers.
+template <int Most>
+struct number_list {
+  int count = 0, of[Most + 1]{};
+  constexpr void add(int number) { of[count++] = number; }
+};
+template <class List, std::size_t... K>
+std::integer_sequence<int, List::facts.of[K]...> list_numbers(std::index_sequence<K...>);
+template <class List>
+using listed = decltype(list_numbers<List>(std::make_index_sequence<List::facts.count>{}));
+
+}  // namespace detail
+
 // ---- facts about a body ---------------------------------------------------------------------------------------------
 
 /// Scopes and phases of a body.
@@ -221,7 +256,6 @@ struct body_facts<body<S...>> {
     bool has_reduction = false;        // of r, or scans along it
     bool has_scan = false;
     int num_phases = 0;  // loops over r
-    bool needed[size > 0 ? size + 1 : 1][size > 0 ? size : 1]{};
   };
 
   static constexpr table facts = [] {
@@ -247,19 +281,28 @@ struct body_facts<body<S...>> {
       const bool in_loop = is_reduce || t.where[s] == scope::element;
       if (in_loop && p + 1 > t.num_phases) t.num_phases = p + 1;
     }
-    for (int p = 0; p < t.num_phases; ++p)
-      for (int s = size - 1; s >= 0; --s) {
-        const auto kind = t.info[s].kind;
-        const bool sink =
-            t.phase[s] == p && (kind == detail::statement_kind::reduce ||
-                                (t.where[s] == scope::element &&
-                                 (kind == detail::statement_kind::store || kind == detail::statement_kind::yield)));
-        if (sink) t.needed[p][s] = true;
-        if (!t.needed[p][s]) continue;
-        for (int operand : t.info[s].operands)
-          if (operand >= 0 && t.where[operand] == scope::element) t.needed[p][operand] = true;
-      }
     return t;
+  }();
+
+  /// What each phase needs; apart from the other facts, which compilers copy whenever a constant reads one of them.
+  struct needs {
+    bool of[facts.num_phases + 1][size + 1]{};
+  };
+  static constexpr needs needs_of_phases = [] {
+    needs n{};
+    for (int p = 0; p < facts.num_phases; ++p)
+      for (int s = size - 1; s >= 0; --s) {
+        const auto kind = facts.info[s].kind;
+        const bool sink =
+            facts.phase[s] == p && (kind == detail::statement_kind::reduce ||
+                                    (facts.where[s] == scope::element &&
+                                     (kind == detail::statement_kind::store || kind == detail::statement_kind::yield)));
+        if (sink) n.of[p][s] = true;
+        if (!n.of[p][s]) continue;
+        for (int operand : facts.info[s].operands)
+          if (operand >= 0 && facts.where[operand] == scope::element) n.of[p][operand] = true;
+      }
+    return n;
   }();
 
   static constexpr bool has_reduction = facts.has_reduction;
@@ -267,7 +310,7 @@ struct body_facts<body<S...>> {
   static constexpr int num_phases = facts.num_phases;
   static constexpr scope where(int s) { return facts.where[s]; }
   static constexpr int phase(int s) { return facts.phase[s]; }
-  static constexpr bool needed(int p, int s) { return facts.needed[p][s]; }
+  static constexpr bool needed(int p, int s) { return needs_of_phases.of[p][s]; }
 };
 
 }  // namespace sinter

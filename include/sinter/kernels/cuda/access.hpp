@@ -83,6 +83,7 @@ struct touch {
   long gather_coef = 0;
   pattern where{};
   int index_operand = 0;  // of a gather or scatter: which operand is its index
+  bool only_read = true;  // no statement of the body writes this memory
 };
 
 template <class S>
@@ -164,6 +165,9 @@ struct access_facts<body<S...>> {
       if (info.kind == statement_kind::reduce && v == loop_var::r) uniform = true;
       if (info.kind == statement_kind::scan) uniform = false;
       t.uniform[s] = uniform;
+      for (int other = 0; now.slot >= 0 && other < size; ++other)
+        if (all[other].slot == now.slot && body_facts<body<S...>>::facts.info[other].kind == statement_kind::store)
+          now.only_read = false;
       if (now.gather && !t.uniform[info.operands[now.index_operand]]) now.where.kind = access::irregular;
       if (now.gather && now.where.kind == access::contiguous && !is_dynamic(now.gather_coef) &&
           now.gather_coef % width != 0)
@@ -177,11 +181,14 @@ struct access_facts<body<S...>> {
     return t;
   }
 
+  /// The same as one constant, evaluated once.
+  template <loop_var V, long Width>
+  static constexpr table along = at(V, Width);
+
   /// Does the body leave the memory of this slot alone?
   static constexpr bool only_reads(int slot) {
-    const touch all[] = {touch_of<S>::at(loop_var::x, 1)..., touch{}};
-    for (int s = 0; s < size; ++s)
-      if (all[s].slot == slot && body_facts<body<S...>>::facts.info[s].kind == statement_kind::store) return false;
+    for (const touch& one : along<loop_var::x, 1>.touches)
+      if (one.slot == slot && !one.only_read) return false;
     return true;
   }
 
@@ -204,7 +211,7 @@ struct access_facts<body<S...>> {
     if constexpr (Width == 1) {
       return true;
     } else {
-      static constexpr table facts = at(V, Width);
+      constexpr const table& facts = along<V, Width>;
       if ((V == loop_var::x ? args.numel : args.rnumel) % Width != 0) return false;
       if (!(touch_of<S>::holds(V, Width, args.sizes) && ...)) return false;
       for (int s = 0; s < size; ++s) {

@@ -110,6 +110,28 @@ template <class Body, int P, std::size_t I>
 inline constexpr bool reduces_in =
     phase_facts<Body>::is_reduce(static_cast<int>(I)) && body_facts<Body>::phase(static_cast<int>(I)) == P;
 
+/// Their numbers, for what is done with each of them.
+template <class Body, int P>
+struct reductions_of_phase {
+  static constexpr auto facts = [] {
+    sinter::detail::number_list<Body::size> list;
+    for (int s = 0; s < Body::size; ++s)
+      if (phase_facts<Body>::is_reduce(s) && body_facts<Body>::phase(s) == P) list.add(s);
+    return list;
+  }();
+  /// f(number, statement) for each, in order.
+  template <class F>
+  static __device__ __forceinline__ void each(const F& f) {
+    each_of(f, sinter::detail::listed<reductions_of_phase>{});
+  }
+
+ private:
+  template <class F, int... I>
+  static __device__ __forceinline__ void each_of([[maybe_unused]] const F& f, std::integer_sequence<int, I...>) {
+    (f(std::integral_constant<int, I>{}, sinter::detail::statement_of<Body, I>{}), ...);
+  }
+};
+
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
 template <bool Wanted, int I, class S, int Ways, class Accumulators>
@@ -121,7 +143,8 @@ __device__ __forceinline__ void start_one(Accumulators& acc) {
 }
 template <int P, int Ways, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Accumulators& acc) {
-  (start_one<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Ways>(acc), ...);
+  reductions_of_phase<body<S...>, P>::each(
+      [&]<int N, class R>(std::integral_constant<int, N>, R) { start_one<true, N, R, Ways>(acc); });
 }
 
 /// The greatest or the least of values that were loaded as bf16, two at a time: packed again they are the words that
@@ -235,11 +258,13 @@ struct steps_of_phase<body<S...>, P, Ways, std::index_sequence<I...>> {
   template <class Accumulators, class Frame>
   static __device__ __forceinline__ void item(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t,
                                               int u) {
-    (step_item<reduces_in<B, P, I>, static_cast<int>(I), S, Ways>(acc, f, t, u), ...);
+    reductions_of_phase<B, P>::each(
+        [&]<int N, class R>(std::integral_constant<int, N>, R) { step_item<true, N, R, Ways>(acc, f, t, u); });
   }
   template <class Accumulators, class Frame>
   static __device__ __forceinline__ void tile_done(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t) {
-    (step_tile<reduces_in<B, P, I>, static_cast<int>(I), S>(acc, f, t), ...);
+    reductions_of_phase<B, P>::each(
+        [&]<int N, class R>(std::integral_constant<int, N>, R) { step_tile<true, N, R>(acc, f, t); });
   }
 };
 

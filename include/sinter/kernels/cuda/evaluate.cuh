@@ -1,12 +1,12 @@
 // The order in which the statements of a body are evaluated: loads first, then item by item.
-// What a statement does is statements.cuh's matter; which indices a thread holds, what is reduced and when anything is
-// evaluated is the kernels'.
-// SPDX-License-Identifier: BSL-1.0
+// What a statement does is operations.cuh's and statements.cuh's matter; which indices a thread holds, what is reduced
+// and when anything is evaluated is the kernels'. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <type_traits>
 #include <utility>
 
+#include "sinter/kernels/cuda/operations.cuh"
 #include "sinter/kernels/cuda/statements.cuh"
 
 namespace sinter::cuda::detail {
@@ -29,60 +29,95 @@ struct evaluation_order {
   static constexpr table facts = [] {
     table t{};
     const auto& staged = staged_of<std::make_index_sequence<size>>::values;
+    const auto& touches = access_facts<B>::template along<Frame::tiling::vector, Frame::tiling::width>.touches;
     int waiting = 0;
     for (int s = size - 1; s >= 0; --s) {
       const auto& info = body_facts<B>::facts.info[s];
-      const bool reads = info.kind == statement_kind::source && (!staged[s] || Frame::tiling::reads_ahead) &&
-                         access_facts<B>::at(Frame::tiling::vector, Frame::tiling::width).touches[s].bytes > 0;
+      const bool reads =
+          info.kind == statement_kind::source && (!staged[s] || Frame::tiling::reads_ahead) && touches[s].bytes > 0;
       t.first[s] = (t.first[s] || reads) && Which::select(s);
       if (!t.first[s]) continue;
       for (int operand : info.operands)
         if (operand >= 0) t.first[operand] = true;
-      if (reads)
-        waiting += lane_facts<B, typename Frame::tiling>::lanes(s) *
-                   access_facts<B>::at(Frame::tiling::vector, Frame::tiling::width).touches[s].bytes;
+      if (reads) waiting += lane_facts<B, typename Frame::tiling>::lanes(s) * touches[s].bytes;
     }
     return waiting <= Frame::tiling::most_waiting ? t : table{};
   }();
 };
-template <class Which, class Frame, std::size_t I>
-inline constexpr bool goes_first = Which::select(static_cast<int>(I)) && evaluation_order<Which, Frame>::facts.first[I];
-template <class Which, class Frame, std::size_t I>
-inline constexpr bool goes_by_item = Which::select(static_cast<int>(I)) && !goes_first<Which, Frame, I>;
 
-template <bool Wanted, int I, class S, class Frame, class Args>
-__device__ __forceinline__ void run_item(Frame& f, const tile<typename Frame::tiling>& t, const Args& args, int u,
-                                         bool row_writer) {
-  if constexpr (Wanted) {
-    if (u < lane_shape<I, Frame>::items) run_statement<S>::template run<I>(f, t, args, u, row_writer);
+/// The numbers of the statements that go first, or of the others.
+template <class Which, class Frame, bool First>
+struct chosen_statements {
+  static constexpr auto facts = [] {
+    sinter::detail::number_list<Frame::body_type::size> list;
+    for (int s = 0; s < Frame::body_type::size; ++s)
+      if (Which::select(s) && evaluation_order<Which, Frame>::facts.first[s] == First) list.add(s);
+    return list;
+  }();
+};
+
+/// What a statement may ask for besides its operands.
+template <class Frame, class Args>
+struct whereabouts : anywhere {
+  Frame& f;
+  const tile<typename Frame::tiling>& t;
+  const Args& args;
+  bool row_writer;
+};
+
+/// A statement that is no operation.
+template <int I, class S>
+struct placed_statement {
+  template <int Width, class Frame, class Args, class... Lanes>
+  static __device__ __forceinline__ void run(const whereabouts<Frame, Args>& at, int u, Lanes&...) {
+    if (u < lane_shape<I, Frame>::items) run_statement<S>::template run<I>(at.f, at.t, at.args, u, at.row_writer);
   }
+};
+
+/// Statement I of a frame: what runs it, and the slots of its result and operands.
+template <class Frame, int I>
+struct step_of {
+  using B = typename Frame::body_type;
+  using S = sinter::detail::statement_of<B, I>;
+  template <int K>
+  static constexpr int operand = statement_facts<S>::info.operands[K];
+  static constexpr bool by_row = [] {
+    if constexpr (!Frame::tiling::streamed || operand<1> < 0) return false;
+    else return body_facts<B>::where(I) == scope::element && body_facts<B>::where(operand<1>) == scope::row;
+  }();
+  using operation = typename operation_of<S, Frame::tiling::streamed, by_row>::type;
+  using type = std::conditional_t<std::is_void_v<operation>, placed_statement<I, S>, operation>;
+  using own = typename slot_in<Frame, I>::type;
+  using a = typename slot_in<Frame, operand<0>>::type;
+  using b = typename slot_in<Frame, operand<1>>::type;
+  using c = typename slot_in<Frame, operand<2>>::type;
+};
+
+/// Item u of the statements I, in order.
+template <class Frame, class Args, int... I>
+__device__ __forceinline__ void run_statements(std::integer_sequence<int, I...>, const whereabouts<Frame, Args>& at,
+                                               int u) {
+  (step_of<Frame, I>::type::template run<Frame::tiling::width>(
+       at, u, static_cast<typename step_of<Frame, I>::own&>(at.f).lanes(),
+       static_cast<typename step_of<Frame, I>::a&>(at.f).lanes(),
+       static_cast<typename step_of<Frame, I>::b&>(at.f).lanes(),
+       static_cast<typename step_of<Frame, I>::c&>(at.f).lanes()),
+   ...);
 }
-template <bool Wanted, int I, class S, class Frame, class Args>
-__device__ __forceinline__ void run_items(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
-                                          bool row_writer) {
-  if constexpr (Wanted) {
+
+/// All items of the statements I, one statement after another.
+template <class Frame, class Args, int... I>
+__device__ __forceinline__ void run_items(std::integer_sequence<int, I...>, const whereabouts<Frame, Args>& at) {
+  const auto each = [&]<int J>(std::integer_sequence<int, J> only) {
 #pragma unroll
-    for (int u = 0; u < lane_shape<I, Frame>::items; ++u) run_statement<S>::template run<I>(f, t, args, u, row_writer);
-  }
+    for (int u = 0; u < Frame::tiling::items; ++u) run_statements(only, at, u);
+  };
+  (each(std::integer_sequence<int, I>{}), ...);
 }
 
 struct no_step {
   __device__ __forceinline__ void operator()(int) const {}
 };
-
-template <class Which, class Frame, class Args, class Step, class... S, std::size_t... I>
-__device__ __forceinline__ void evaluate_statements(body<S...>, std::index_sequence<I...>, Frame& f,
-                                                    const tile<typename Frame::tiling>& t, const Args& args,
-                                                    bool row_writer, const Step& step) {
-  (run_items<goes_first<Which, Frame, I>, static_cast<int>(I), S>(f, t, args, row_writer), ...);
-  if constexpr ((goes_by_item<Which, Frame, I> || ...) || !std::is_same_v<Step, no_step>) {
-#pragma unroll
-    for (int u = 0; u < Frame::tiling::items; ++u) {
-      (run_item<goes_by_item<Which, Frame, I>, static_cast<int>(I), S>(f, t, args, u, row_writer), ...);
-      step(u);
-    }
-  }
-}
 
 struct every_statement {
   static constexpr bool select(int) { return true; }
@@ -93,8 +128,17 @@ struct every_statement {
 template <class Which, class Frame, class Args, class Step = no_step>
 __device__ __forceinline__ void evaluate(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
                                          bool row_writer = false, const Step& step = {}) {
-  using B = typename Frame::body_type;
-  evaluate_statements<Which>(B{}, std::make_index_sequence<B::size>{}, f, t, args, row_writer, step);
+  using first = chosen_statements<Which, Frame, true>;
+  using others = chosen_statements<Which, Frame, false>;
+  const whereabouts<Frame, Args> at{{}, f, t, args, row_writer};
+  run_items(sinter::detail::listed<first>{}, at);
+  if constexpr (others::facts.count > 0 || !std::is_same_v<Step, no_step>) {
+#pragma unroll
+    for (int u = 0; u < Frame::tiling::items; ++u) {
+      run_statements(sinter::detail::listed<others>{}, at, u);
+      step(u);
+    }
+  }
 }
 
 }  // namespace sinter::cuda::detail

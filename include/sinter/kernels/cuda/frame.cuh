@@ -122,13 +122,14 @@ struct lane_facts {
 template <int I, class T, int Lanes>
 struct values {
   T v[Lanes];
+  __device__ __forceinline__ T (&lanes())[Lanes] { return v; }
 };
 
-/// The registers of a body.
 /// The same for values of 16 bits, two to a word.
 template <int I, class T, int Lanes>
 struct packed_values {
   unsigned words[(Lanes + 1) / 2];
+  __device__ __forceinline__ packed_values& lanes() { return *this; }
 };
 
 template <int I, class S, bool Packed, int Lanes>
@@ -140,27 +141,35 @@ struct slot_of<I, load<Slot, T, At, Mask>, true, Lanes> {
   using type = packed_values<I, T, Lanes>;
 };
 
+/// The registers of a body; what is no operand has number -1.
 template <class Body, class Tiling, class Numbers = std::make_index_sequence<Body::size>>
 struct frame;
 template <class... S, class Tiling, std::size_t... I>
 struct frame<body<S...>, Tiling, std::index_sequence<I...>>
-    : slot_of<static_cast<int>(I), S, Tiling::template packs<static_cast<int>(I)>,
+    : values<-1, nothing, 1>,
+      slot_of<static_cast<int>(I), S, Tiling::template packs<static_cast<int>(I)>,
               lane_facts<body<S...>, Tiling>::lanes(static_cast<int>(I))>::type... {
   using body_type = body<S...>;
   using tiling = Tiling;
 };
 
-template <int I, class T, int Lanes>
-__device__ __forceinline__ T (&lanes_of(values<I, T, Lanes>& slot))[Lanes] {
-  return slot.v;
+/// The lanes of value I, found by its type: among a hundred bases that takes a compiler less than deducing it.
+template <class Frame, int I>
+struct slot_in
+    : slot_of<I, sinter::detail::statement_of<typename Frame::body_type, I>, Frame::tiling::template packs<I>,
+              lane_facts<typename Frame::body_type, typename Frame::tiling>::lanes(I)> {};
+template <class Frame>
+struct slot_in<Frame, -1> {
+  using type = values<-1, nothing, 1>;
+};
+
+/// Lane l of an operand for a statement with more lanes: an only lane serves all, a column's lane its items.
+template <class T, int Lanes>
+__device__ __forceinline__ T& lane_in(T (&lanes)[Lanes], int lane) {
+  return lanes[lane % Lanes];
 }
-/// Lane l of a statement, as an operand of one with more lanes: an only lane serves all, a column's lane its items.
 template <int I, class T, int Lanes>
-__device__ __forceinline__ T& lane_of(values<I, T, Lanes>& slot, int lane) {
-  return slot.v[lane % Lanes];
-}
-template <int I, class T, int Lanes>
-__device__ __forceinline__ float lane_of(packed_values<I, T, Lanes>& slot, int lane) {
+__device__ __forceinline__ float lane_in(packed_values<I, T, Lanes>& slot, int lane) {
   const unsigned word = slot.words[lane % Lanes / 2];
   if constexpr (std::is_same_v<T, bf16>) {
     return __uint_as_float(lane % 2 == 0 ? word << 16 : word & 0xffff0000u);
@@ -182,6 +191,20 @@ __device__ __forceinline__ void put_item(packed_values<I, T, Lanes>& slot, int u
     unsigned& word = slot.words[u / 2];
     word = u % 2 == 0 ? stored[0].bits : word | static_cast<unsigned>(stored[0].bits) << 16;
   }
+}
+
+/// Value I of a frame as an operand.
+template <int I, class T, int Lanes>
+__device__ __forceinline__ T (&lanes_of(values<I, T, Lanes>& slot))[Lanes] {
+  return slot.v;
+}
+template <int I, class T, int Lanes>
+__device__ __forceinline__ T& lane_of(values<I, T, Lanes>& slot, int lane) {
+  return lane_in(slot.v, lane);
+}
+template <int I, class T, int Lanes>
+__device__ __forceinline__ float lane_of(packed_values<I, T, Lanes>& slot, int lane) {
+  return lane_in(slot, lane);
 }
 
 }  // namespace sinter::cuda::detail

@@ -23,7 +23,8 @@ struct lane_shape {
   static constexpr auto info = body_facts<typename Frame::body_type>::facts.info[I];
   using facts = access_facts<typename Frame::body_type>;
   /// Of items that begin anywhere it counts how they go on, not where they begin.
-  static constexpr touch touches = facts::at(tiling::vector, tiling::loose ? 1 : width).touches[I];
+  static constexpr int steps = tiling::loose ? 1 : width;
+  static constexpr touch touches = facts::template along<tiling::vector, steps>.touches[I];
   /// An access along a row that may begin and end inside of a vector.
   static constexpr bool in_shifted_row = tiling::shifted && info.reads_r;
   /// An access of lanes that may lie beside the columns: as vectors lie in memory, or of the nearest column for each.
@@ -32,7 +33,7 @@ struct lane_shape {
                                                                                     : tiling::drifts;
   /// Wide accesses are for what lies at multiples of the width; a loose tiling knows which stores do.
   static constexpr bool stays_aligned = !tiling::loose || width == 1 || tiling::template leads<I>;
-  static constexpr bool read_only = tiling::early_loads && facts::only_reads(touches.slot);
+  static constexpr bool read_only = tiling::early_loads && touches.only_read;
   template <class T, class At>
   using memory =
       lanes_at<T, At, tiling::vector, width,

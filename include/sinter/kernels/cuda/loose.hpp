@@ -41,11 +41,11 @@ struct loose_plan {
 template <class S>
 struct loose_access {
   static constexpr bool allowed = false, indexed = false, is_load = false, loads = false, stores = false;
-  static constexpr bool leads = false, masked = false;
+  static constexpr bool leads = false, masked = false, breaks = false;
 };
 struct loose_always {
   static constexpr bool allowed = true, indexed = false, is_load = false, loads = false, stores = false;
-  static constexpr bool leads = false, masked = false;
+  static constexpr bool leads = false, masked = false, breaks = false;
 };
 template <class At_, class T, int Slot, bool Loads, bool Stores>
 struct loose_indexed {
@@ -56,7 +56,7 @@ struct loose_indexed {
   /// Neighbours that a load of `width` reads, with those between its own.
   static constexpr long reach = where.kind == access::uniform ? 0 : where.step < 0 ? -where.step : where.step;
   static constexpr bool indexed = true, is_load = Loads, stores = Stores, masked = false;
-  static constexpr bool leads = Stores && !loose_at<At_>::breaks;
+  static constexpr bool breaks = loose_at<At_>::breaks, leads = Stores && !breaks;
   static constexpr bool loads = Loads && reach > 0;
   static constexpr bool allowed = where.kind != access::irregular && (!Loads || reach <= 4) && (!Stores || reach == 1);
 };
@@ -88,16 +88,14 @@ template <class... S>
 struct loose_facts<body<S...>> {
   using B = body<S...>;
   static constexpr int num_loads = (0 + ... + (loose_access<S>::loads ? 1 : 0));
-  template <int I>
-  static constexpr bool shifts = [] {
-    constexpr bool all[] = {loose_access<S>::loads..., false};
-    return all[I];
-  }();
+  /// Which statements are shifted into place, and which stores' chunks are all aligned if one is.
+  static constexpr bool shifts[] = {loose_access<S>::loads..., false}, leads[] = {loose_access<S>::leads..., false};
+  static constexpr bool breaks[] = {loose_access<S>::breaks..., false};
   /// Does it read other memory for every element, not only a row and a column?
   static constexpr bool reads_all = [] {
     bool all = false;
     const auto take_in = [&]<class A>(A) {
-      if constexpr (A::loads) all = all || !loose_at<typename A::at>::breaks || loose_at<typename A::at>::size > 1;
+      if constexpr (A::loads) all = all || !A::breaks || loose_at<typename A::at>::size > 1;
     };
     (take_in(loose_access<S>{}), ...);
     return all;
@@ -107,28 +105,16 @@ struct loose_facts<body<S...>> {
   static constexpr bool keeps_away = [] {
     bool any = false;
     const auto take_in = [&]<class A>(A) {
-      if constexpr (A::loads) any = any || (loose_at<typename A::at>::breaks && loose_at<typename A::at>::size == 1);
+      if constexpr (A::loads) any = any || (A::breaks && loose_at<typename A::at>::size == 1);
     };
     (take_in(loose_access<S>{}), ...);
     return any && !(loose_access<S>::masked || ...);
   }();
-  template <int I>
-  static constexpr bool breaks = [] {
-    bool all[sizeof...(S) + 1]{};
-    int s = 0;
-    const auto take_in = [&]<class A>(A) {
-      if constexpr (A::indexed) all[s] = loose_at<typename A::at>::breaks;
-      ++s;
-    };
-    (take_in(loose_access<S>{}), ...);
-    return all[I];
-  }();
   /// The number of statement I among the loose loads.
   template <int I>
   static constexpr int number = [] {
-    const bool loads[] = {loose_access<S>::loads..., false};
     int n = 0;
-    for (int i = 0; i < I; ++i) n += loads[i] ? 1 : 0;
+    for (int i = 0; i < I; ++i) n += shifts[i] ? 1 : 0;
     return n;
   }();
 
@@ -169,24 +155,10 @@ struct loose_facts<body<S...>> {
     return multiples ? least : 0;
   }
   static constexpr std::int64_t static_period = period_of([](long n) { return is_dynamic(n) ? 0 : std::int64_t(n); });
-  /// Is statement I a store whose chunks are all aligned if one is?
-  template <int I>
-  static constexpr bool leads = [] {
-    constexpr bool all[] = {loose_access<S>::leads..., false};
-    return all[I];
-  }();
-
   /// Chunks in which rows end are walked, element by element where an index begins anew. Masks of their elements would
   /// have to agree.
   static constexpr bool masked = (loose_access<S>::masked || ...);
-  static constexpr bool walks = [] {
-    bool any = false;
-    const auto take_in = [&]<class A>(A) {
-      if constexpr (A::indexed) any = any || loose_at<typename A::at>::breaks;
-    };
-    (take_in(loose_access<S>{}), ...);
-    return any && !masked;
-  }();
+  static constexpr bool walks = (loose_access<S>::breaks || ...) && !masked;
 
   /// Where chunks cannot be walked, three of four have to be simple; of elements of four bytes, which a warp moves well
   /// one by one, those of a warp but for one. Otherwise two of three warps: walking costs all of a warp, but little.

@@ -69,15 +69,6 @@ struct loose_at<at<Offset, Terms...>> {
   }
 };
 
-template <int I, class S>
-struct numbered_statement {};
-template <class Body, class Numbers = std::make_index_sequence<Body::size>>
-struct numbered_statements;
-template <class... S, std::size_t... I>
-struct numbered_statements<body<S...>, std::index_sequence<I...>> : numbered_statement<static_cast<int>(I), S>... {};
-template <int I, class S>
-S statement_at(numbered_statement<I, S>);
-
 /// What mask M says of a load's terms; false: something of it was not understood.
 template <class Body, int M>
 struct mask_of {
@@ -114,7 +105,7 @@ struct mask_of {
   }
   template <class Terms, class Args>
   static bool narrow(bool negated, Terms& t, int size, const Args& args) {
-    return narrow(decltype(statement_at<M>(numbered_statements<Body>{})){}, negated, t, size, args);
+    return narrow(sinter::detail::statement_of<Body, M>{}, negated, t, size, args);
   }
 };
 

@@ -21,7 +21,7 @@ struct pointwise_shape {
   /// arithmetic, not for memory, and is not worth the code: at most so many statements times elements.
   static constexpr int code_limit = 256;
   static constexpr int loads = [] {
-    const auto facts = access_facts<Body>::at(loop_var::x, Width);
+    const auto& facts = access_facts<Body>::template along<loop_var::x, Width>;
     int loads = 0;
     for (int s = 0; s < Body::size; ++s) {
       const auto& now = facts.touches[s];

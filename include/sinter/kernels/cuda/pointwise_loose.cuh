@@ -23,10 +23,9 @@ template <class Body, bool Walks = false>
 struct loose_tiling : tiling<loop_var::x, loop_var::x, loose_facts<Body>::width, 1, int> {
   static constexpr bool loose = true, walks = Walks;
   template <int I>
-  static constexpr bool shifts =
-      loose_facts<Body>::template shifts<I> && !(Walks && loose_facts<Body>::template breaks<I>);
+  static constexpr bool shifts = loose_facts<Body>::shifts[I] && !(Walks && loose_facts<Body>::breaks[I]);
   template <int I>
-  static constexpr bool leads = loose_facts<Body>::template leads<I>;
+  static constexpr bool leads = loose_facts<Body>::leads[I];
   struct staging {
     const loose_plan_of<Body>* plan = nullptr;
     template <int I>
@@ -60,11 +59,28 @@ struct masks_or_others {
   static constexpr bool select(int s) { return loose_facts<Body>::masks.needed[s] == Masks; }
 };
 
+/// Loads that decide whether a chunk is simple: those with masks, and those that may leave memory. What begins anew
+/// nowhere leaves it only at the ends of x.
+template <class Body>
+struct deciding_loads;
+template <class... S>
+struct deciding_loads<body<S...>> {
+  static constexpr auto facts = [] {
+    constexpr bool looks = !loose_facts<body<S...>>::keeps_away;
+    const bool decides[] = {
+        (loose_access<S>::masked || (loose_access<S>::loads && loose_access<S>::breaks && looks))..., false};
+    sinter::detail::number_list<sizeof...(S)> list;
+    for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s)
+      if (decides[s]) list.add(s);
+    return list;
+  }();
+};
+
 /// Does the mask of load I, if it has one, let in all of the chunk at x or nothing, and may the words around it be
-/// read then? What begins anew nowhere leaves memory only at the ends of x.
-template <class Body, int I, class S, class Frame, class Args>
+/// read then?
+template <class Body, int I, class Frame, class Args>
 __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, const loose_plan_of<Body>& plan) {
-  using access = loose_access<S>;
+  using access = loose_access<sinter::detail::statement_of<Body, I>>;
   constexpr int width = Frame::tiling::width;
   bool readable = true, outside = false;
   if constexpr (access::masked) {
@@ -77,7 +93,7 @@ __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, c
     }
   }
   if constexpr (access::loads && !loose_facts<Body>::keeps_away) {
-    if constexpr (access::masked || loose_at<typename access::at>::breaks) {
+    if constexpr (access::masked || access::breaks) {
       using T = typename access::element;
       constexpr int number = loose_facts<Body>::template number<I>, slot = access::slot;
       constexpr int reach = static_cast<int>(access::reach), below = access::where.step < 0 ? (width - 1) * reach : 0;
@@ -90,10 +106,10 @@ __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, c
 }
 
 /// Does the chunk at x lie inside of a row and of memory, with what else its words hold? The frame has the masks.
-template <class... S, std::size_t... I, class Frame, class Args>
-__device__ __forceinline__ bool is_simple(body<S...>, std::index_sequence<I...>, Frame& f, int x, const Args& args,
-                                          const loose_plan_of<body<S...>>& plan) {
-  using facts = loose_facts<body<S...>>;
+template <class Body, int... I, class Frame, class Args>
+__device__ __forceinline__ bool is_simple(std::integer_sequence<int, I...>, Frame& f, int x, const Args& args,
+                                          const loose_plan_of<Body>& plan) {
+  using facts = loose_facts<Body>;
   constexpr int width = facts::width, around = facts::keeps_away ? width : 0;
   bool simple = (x >= width) & (x <= static_cast<int>(args.numel) - 2 * width);
   if constexpr (facts::period != facts::no_period) {
@@ -106,7 +122,7 @@ __device__ __forceinline__ bool is_simple(body<S...>, std::index_sequence<I...>,
     }
     simple &= rest - around <= period - (width + 2 * around);
   }
-  return (simple & ... & is_readable<body<S...>, static_cast<int>(I), S>(f, x, args, plan));
+  return (simple & ... & is_readable<Body, I>(f, x, args, plan));
 }
 
 /// Of a warp's chunks, the first of which begins at `first`, those that `others` has a bit of, element by element.
@@ -163,7 +179,7 @@ __device__ __forceinline__ bool take_chunk(const Args& args, const loose_plan_of
     const tile<tiling> tile = loose_tile<tiling>(plan, x);
     frame<Body, tiling> frame;
     evaluate<masks_or_others<Body, true>>(frame, tile, args);
-    const bool simple = is_simple(Body{}, std::make_index_sequence<Body::size>{}, frame, x, args, plan);
+    const bool simple = is_simple<Body>(sinter::detail::listed<deciding_loads<Body>>{}, frame, x, args, plan);
     if (simple) evaluate<masks_or_others<Body, false>>(frame, tile, args);
     return simple;
   }

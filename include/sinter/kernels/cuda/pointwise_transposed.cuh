@@ -130,7 +130,7 @@ struct direct_loads {
   static constexpr bool is_direct(int s) {
     const auto& info = body_facts<Body>::facts.info[s];
     return info.kind == statement_kind::source && transposed_facts<Body>::facts.offset[s] == 0 &&
-           access_facts<Body>::at(loop_var::x, 1).touches[s].bytes > 0 && info.operands[0] < 0;
+           access_facts<Body>::template along<loop_var::x, 1>.touches[s].bytes > 0 && info.operands[0] < 0;
   }
   static constexpr bool are_few = [] {
     int count = 0;

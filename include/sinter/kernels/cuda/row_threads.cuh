@@ -68,16 +68,21 @@ template <int P, int Ways, class Threads, class Accumulators, class... S, std::s
 __device__ __forceinline__ void combine_row(body<S...>, std::index_sequence<I...>, Accumulators& acc,
                                             unsigned char* storage, const Threads& threads) {
   using B = body<S...>;
-  (combine_lanes<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, Ways, B>(acc, storage, threads), ...);
+  reductions_of_phase<B, P>::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+    combine_lanes<Threads, true, P, N, R, Ways, B>(acc, storage, threads);
+  });
   if (threads.count() > 32) {
     threads.sync();
-    (combine_warps<Threads, reduces_in<B, P, I>, P, static_cast<int>(I), S, B>(acc, storage, threads), ...);
+    reductions_of_phase<B, P>::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+      combine_warps<Threads, true, P, N, R, B>(acc, storage, threads);
+    });
   }
 }
 template <int P, class Threads, class Accumulators, class Frame, class... S, std::size_t... I>
 __device__ __forceinline__ void finish_row_phase(body<S...>, std::index_sequence<I...>, Accumulators& acc, Frame& f,
                                                  const Threads& threads) {
-  (finish_row<Threads, reduces_in<body<S...>, P, I>, static_cast<int>(I), S>(acc, f, threads), ...);
+  reductions_of_phase<body<S...>, P>::each(
+      [&]<int N, class R>(std::integral_constant<int, N>, R) { finish_row<Threads, true, N, R>(acc, f, threads); });
 }
 
 /// Where the blocks that share rows leave their states for each other, as Facts::offset says: of split.hpp.

@@ -10,10 +10,8 @@
 #include "sinter/base/op.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/cuda/access.hpp"
-#include "sinter/kernels/cuda/fast_math.cuh"
 #include "sinter/kernels/cuda/lane_shape.cuh"
 #include "sinter/kernels/cuda/loose_words.cuh"
-#include "sinter/kernels/cuda/quotient.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -174,17 +172,6 @@ struct run_statement<scalar<Slot, T>> : run_by_lane<run_statement<scalar<Slot, T
   }
 };
 
-template <class T, long Bits>
-struct run_statement<constant<T, Bits>> : run_by_lane<run_statement<constant<T, Bits>>> {
-  template <int I, class Frame, class Args>
-  static __device__ __forceinline__ compute_t<T> value(const Frame&, const tile<typename Frame::tiling>&, const Args&,
-                                                       int) {
-    if constexpr (std::is_floating_point_v<compute_t<T>>)
-      return static_cast<compute_t<T>>(__builtin_bit_cast(double, Bits));
-    else return static_cast<compute_t<T>>(Bits);
-  }
-};
-
 template <class T>
 struct run_statement<row_length<T>> : run_by_lane<run_statement<row_length<T>>> {
   template <int I, class Frame, class Args>
@@ -218,46 +205,6 @@ struct run_statement<inside<At, Low, High>> : run_by_lane<run_statement<inside<A
     if constexpr (alike) lane = lane / shape::width * shape::width;
     const std::int64_t index = run_statement<index_value<At>>::template value<I>(f, t, args, lane);
     return sinter::detail::resolve(Low, args.sizes) <= index && index < sinter::detail::resolve(High, args.sizes);
-  }
-};
-
-template <class Op, class T, class Result, int A, int B, int C>
-struct run_statement<compute<Op, T, Result, A, B, C>> : run_by_lane<run_statement<compute<Op, T, Result, A, B, C>>> {
-  template <int I, class Frame, class Args>
-  static __device__ __forceinline__ compute_t<Result> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
-                                                            int lane) {
-    using lanes = lane_facts<typename Frame::body_type, typename Frame::tiling>;
-    using R = compute_t<Result>;
-    using F = function_for<Op, T>;
-    constexpr int own = lanes::facts.lanes[I], divisors = lanes::facts.lanes[B >= 0 ? B : I];
-    using facts = body_facts<typename Frame::body_type>;
-    constexpr bool by_row = facts::facts.where[I] == scope::element && facts::facts.where[B >= 0 ? B : I] == scope::row;
-    if constexpr (std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float> &&
-                  (own >= 4 * divisors || (Frame::tiling::streamed && by_row)))
-      return static_cast<R>(std::conditional_t < Frame::tiling::streamed && sizeof(T) == 2, rough_reciprocal,
-                            reciprocal_divisor > (lane_of<B>(f, lane)).divide(lane_of<A>(f, lane)));
-    else if constexpr (C >= 0)
-      return static_cast<R>(F::apply(lane_of<A>(f, lane), lane_of<B>(f, lane), lane_of<C>(f, lane)));
-    else if constexpr (B >= 0) return static_cast<R>(F::apply(lane_of<A>(f, lane), lane_of<B>(f, lane)));
-    else return static_cast<R>(F::apply(lane_of<A>(f, lane)));
-  }
-};
-
-template <class From, class To, int A>
-struct run_statement<cast_to<From, To, A>> : run_by_lane<run_statement<cast_to<From, To, A>>> {
-  template <int I, class Frame, class Args>
-  static __device__ __forceinline__ compute_t<To> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
-                                                        int lane) {
-    return widen<To>(narrow<To>(convert<To, From>(lane_of<A>(f, lane))));
-  }
-};
-
-template <class From, class To, int A>
-struct run_statement<widen_to<From, To, A>> : run_by_lane<run_statement<widen_to<From, To, A>>> {
-  template <int I, class Frame, class Args>
-  static __device__ __forceinline__ compute_t<To> value(Frame& f, const tile<typename Frame::tiling>&, const Args&,
-                                                        int lane) {
-    return convert<To, From>(lane_of<A>(f, lane));
   }
 };
 

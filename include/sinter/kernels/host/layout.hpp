@@ -194,7 +194,7 @@ struct layout<body<S...>, V, Aligned> {
       costly[s] = costly[s] || hints[s].is_costly;
       if (V == loop_var::r && (costly[s] || hints[s].converts) && body.where[s] == scope::element)
         for (int p = body.phase[s] + 1; p < body.num_phases; ++p)
-          if (body.needed[p][s] && uses[s] != 1) t.where[s] = residence::kept;
+          if (body_facts<body_type>::needed(p, s) && uses[s] != 1) t.where[s] = residence::kept;
       if (kind != statement_kind::compute || !t.varies[s] || uses[s] != 1) continue;
       // Inlined: one user that reads it once, lane by lane, in the same loop.
       const int u = user[s];

@@ -124,7 +124,7 @@ struct scan_phase {
   static constexpr bool is_scan(int s) { return facts.info[s].kind == statement_kind::scan; }
   static constexpr bool any = [] {
     bool found = false;
-    for (int s = 0; s < Body::size; ++s) found = found || (facts.needed[P][s] && is_scan(s));
+    for (int s = 0; s < Body::size; ++s) found = found || (body_facts<Body>::needed(P, s) && is_scan(s));
     return found;
   }();
   static constexpr bool nested = [] {
@@ -133,7 +133,7 @@ struct scan_phase {
       for (int operand : facts.info[s].operands) {
         if (operand < 0 || facts.where[operand] != scope::element) continue;
         after[s] = after[s] || after[operand] || is_scan(operand);
-        found = found || (after[s] && is_scan(s) && facts.needed[P][s]);
+        found = found || (after[s] && is_scan(s) && body_facts<Body>::needed(P, s));
       }
     return found;
   }();
