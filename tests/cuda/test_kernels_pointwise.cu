@@ -104,6 +104,48 @@ TEST_CASE("pointwise, 64-bit indices and single elements give the same") {
       "64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 0, 0);
 }
 
+// ---- long bodies
+
+namespace {
+
+/// The sine of the sine ...
+template <class T, int... I>
+body<load<0, T, at_x>, compute<ops::sin, T, T, I>..., store<1, T, static_cast<int>(sizeof...(I)), at_x>> long_chain(
+    std::integer_sequence<int, I...>);
+
+template <class T>
+void test_long_chain(const char* name, std::size_t shift) {
+  constexpr int length = 30;
+  using Body = decltype(long_chain<T>(std::make_integer_sequence<int, length>{}));
+  static_assert(cuda::detail::access_facts<Body>::waits_for_arithmetic);
+  for (const std::int64_t n : sizes) {
+    const auto a = numbers<T>(n, 1);
+    device_array<T> da(a, shift), out(n, shift);
+    auto args = make_args<2, 0>(n, 1);
+    args.pointers[0] = da.data(), args.pointers[1] = out.data();
+    const std::string what = label(name, n, 1);
+    launch<Body>(what, args);
+    check_close(
+        what, out.host(),
+        [&](std::size_t i) {
+          double v = number(a[i]);
+          for (int k = 0; k < length; ++k) v = std::sin(v);
+          return v;
+        },
+        step_of<T>(), length * step_of<float>());
+    out.check_guards(what);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("pointwise, bodies that wait for their arithmetic") {
+  for (const std::size_t shift : {0, 1}) {
+    test_long_chain<float>("long chain f32", shift);
+    test_long_chain<bf16>("long chain bf16", shift);
+  }
+}
+
 // ---- broadcast, views
 // ----------------------------------------------------------------------------------------------------
 

@@ -73,6 +73,8 @@ constexpr std::string_view name(op o) { return row(o).name; }
 constexpr bool is_pointwise(op o) { return row(o).kind == op_kind::pointwise; }
 constexpr bool is_reduction(op o) { return row(o).kind == op_kind::reduction; }
 constexpr bool is_scan(op o) { return row(o).kind == op_kind::scan; }
+/// Ops that cost more than to write a value down and read it again: eight instructions at least.
+constexpr bool is_costly(op o) { return (o >= op::exp && o <= op::lgamma) || (o >= op::elu && o <= op::mish); }
 
 /// Whether a host loop around the scalar meaning of a pointwise op, in operands of t, is vector code: neither calls of
 /// the C library nor integer division nor loops inside.

@@ -7,12 +7,12 @@
 #include <cstdint>
 
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/cuda/loose_terms.hpp"
 
 namespace sinter::cuda::detail {
 
 using sinter::detail::statement_facts;
 using sinter::detail::statement_kind;
-using sinter::detail::term_facts;
 
 /// What `width` neighbours along a variable, starting at a multiple of width, touch.
 enum class access : unsigned char {
@@ -88,6 +88,7 @@ struct touch {
 
 template <class S>
 struct touch_of {
+  static constexpr bool divides = false;
   static constexpr touch at(loop_var, long) { return {}; }
   template <class Sizes>
   static bool holds(loop_var, long, const Sizes&) {
@@ -96,6 +97,7 @@ struct touch_of {
 };
 template <class At>
 struct touch_at {
+  static constexpr bool divides = loose_at<At>::breaks;
   template <class Sizes>
   static bool holds(loop_var v, long width, const Sizes& sizes) {
     return at_pattern<At>::holds(v, width, sizes);
@@ -138,6 +140,12 @@ template <class At, long Low, long High>
 struct touch_of<inside<At, Low, High>> : touch_at<At> {
   static constexpr touch at(loop_var v, long width) { return {0, -1, true, false, 0, at_pattern<At>::of(v, width)}; }
 };
+
+/// What a statement computes, in halves of an instruction, at least.
+template <class S>
+inline constexpr int instruction_halves = 0;
+template <class Op, class T, class Result, int A, int B, int C>
+inline constexpr int instruction_halves<compute<Op, T, Result, A, B, C>> = is_costly(Op::id) ? 16 : 1;
 
 /// The accesses of a whole body for one variable and width.
 template <class Body>
@@ -191,6 +199,18 @@ struct access_facts<body<S...>> {
       if (one.slot == slot && !one.only_read) return false;
     return true;
   }
+
+  /// Is an index divided? In 64 bits that takes long.
+  static constexpr bool divides = (touch_of<S>::divides || ...);
+
+  /// Does memory hardly matter, for all there is to compute? At its speed there are 28 instructions to an access of
+  /// four bytes, and here four times as many. A product and its sum are one instruction.
+  static constexpr bool waits_for_arithmetic = [] {
+    int halves = 0, accesses = 0;
+    for (int s = 0; s < size; ++s) accesses += along<loop_var::x, 1>.touches[s].bytes > 0;
+    ((halves += instruction_halves<S>), ...);
+    return halves > 2 * 4 * 28 * accesses;
+  }();
 
   /// Elements per access along v: the smallest element type moves at most 16 bytes at once, the largest at most 32, and
   /// among such widths the one that moves most. `extent` of v is -1 when it is known at launch only.

@@ -17,8 +17,8 @@ inline constexpr int pointwise_threads = 256;
 /// The shape of a pointwise kernel's tile.
 template <class Body, int Width>
 struct pointwise_shape {
-  /// Two to four 16-byte loads of a thread are in flight; other threads see to the rest. A long body waits for its
-  /// arithmetic, not for memory, and is not worth the code: at most so many statements times elements.
+  /// Two to four 16-byte loads of a thread are in flight; other threads see to the rest. A long body is not worth the
+  /// code: at most so many statements times elements.
   static constexpr int code_limit = 256;
   static constexpr int loads = [] {
     const auto& facts = access_facts<Body>::template along<loop_var::x, Width>;
@@ -32,7 +32,7 @@ struct pointwise_shape {
     return loads;
   }();
   static constexpr int items = [] {
-    int items = loads >= 4 ? 1 : 2;
+    int items = loads >= 4 || access_facts<Body>::waits_for_arithmetic ? 1 : 2;
     while (items > 1 && items * Width * Body::size > code_limit) items /= 2;
     return items;
   }();

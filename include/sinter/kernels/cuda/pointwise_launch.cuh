@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/pointwise.cuh"
@@ -42,20 +43,29 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
   }
 }
 
-/// Launches what wide accesses do not fit: in chunks, if there are enough and rows are worth it.
+/// Chunks are for bodies that memory bounds.
+template <class Body>
+inline constexpr bool goes_loosely = loose_facts<Body>::width > 0 && !access_facts<Body>::waits_for_arithmetic;
+
+/// Launches what wide accesses do not fit: in chunks, if there are enough and rows are worth it. The indices of single
+/// elements are 64 bits wide, as those of many are, where that costs nothing: one kernel less to compile.
 template <long StaticNumel = -1, int FewBlocks = 0, class... S, class Args>
 void launch_loose(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using facts = loose_facts<body<S...>>;
+  using accesses = access_facts<body<S...>>;
+  using index =
+      std::conditional_t < StaticNumel<0 && (!accesses::divides || accesses::waits_for_arithmetic), std::int64_t, int>;
+  constexpr bool loosely = goes_loosely<body<S...>>;
   constexpr std::int64_t tile = pointwise_threads * facts::width * loose_turns<body<S...>>, few = FewBlocks * tile;
-  if constexpr (facts::width > 0 && (StaticNumel < 0 || StaticNumel > few)) {
+  if constexpr (loosely && (StaticNumel < 0 || StaticNumel > few)) {
     const auto plan = facts::plan(args);
     if (plan.possible && args.numel > few)
       return launch(&sinter::cuda::pointwise_loose<body<S...>, Args>,
                     dim3(static_cast<unsigned>((args.numel + plan.lead + tile - 1) / tile)), dim3(pointwise_threads),
                     stream, name, args, plan);
   }
-  if constexpr (facts::width == 0 || !facts::is_certain || StaticNumel <= few)
-    launch_pointwise<1, int>(body<S...>{}, args, stream, name);
+  if constexpr (!loosely || !facts::is_certain || StaticNumel <= few)
+    launch_pointwise<1, index>(body<S...>{}, args, stream, name);
 }
 
 }  // namespace detail
@@ -74,7 +84,7 @@ void pointwise(const Args& args, cudaStream_t stream, const char* name) {
       const bool fits = detail::access_facts<Body>::template fits<width, loop_var::x>(args);
       if (fits && detail::launch_transposed<width>(Body{}, args, stream, name)) return;
       if (detail::launch_transposed<1>(Body{}, args, stream, name)) return;
-      if constexpr (width > 1 && !detail::loose_facts<Body>::wanted(width)) {
+      if constexpr (width > 1 && !(detail::goes_loosely<Body> && detail::loose_facts<Body>::wanted(width))) {
         constexpr long few = long(FewBlocks) * detail::pointwise_shape<Body, width>::tile;
         if constexpr (StaticNumel < 0 || StaticNumel > few)
           if (fits && args.numel > few) return detail::launch_pointwise<width, int>(Body{}, args, stream, name);

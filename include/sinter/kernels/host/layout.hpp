@@ -124,9 +124,6 @@ inline constexpr std::int64_t storage_bytes = 0;
 template <int Slot, class T, class At, int Mask>
 inline constexpr std::int64_t storage_bytes<load<Slot, T, At, Mask>> = sizeof(T);
 
-/// Ops that cost more than to write a value down and read it again.
-constexpr bool is_costly(op o) { return (o >= op::exp && o <= op::lgamma) || (o >= op::elu && o <= op::mish); }
-
 /// What the layout must know of a statement beyond statement_info.
 struct residence_hints {
   bool in_memory = false;  // a contiguous load
