@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sinter/explain/report.hpp"
+#include "sinter/explain/views.hpp"
 
 namespace sinter {
 
@@ -66,7 +67,6 @@ std::string dot_text(const auto& r) {
 
 }  // namespace detail::views
 
-/// The graph and plan of a fused function in Graphviz's language: `dot -Tsvg`.
 template <class Fused>
 std::string to_dot(const Fused&) {
   return detail::views::dot_text(detail::views::report_of<Fused>());

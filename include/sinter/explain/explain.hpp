@@ -3,14 +3,9 @@
 #pragma once
 
 #include "sinter/explain/report.hpp"
+#include "sinter/explain/views.hpp"
 
 namespace sinter {
-
-enum class verbosity : unsigned char {
-  kernels,  ///< only the kernels and the workspace
-  plan,     ///< also why what is apart is apart
-  log       ///< instead, round by round: each pair, its score, what was fused, and what that undid
-};
 
 namespace detail::views {
 
@@ -69,13 +64,11 @@ std::string log_text(const auto& r) {
 
 }  // namespace detail::views
 
-/// The plan of a fused function as text: one paragraph per kernel, then the refusals.
 template <class Fused>
 std::string explain(const Fused&) {
   const detail::views::report r = detail::views::report_of<Fused>();
   return detail::views::kernels_text(r) + detail::views::verdicts_text(r);
 }
-/// The same in as many words as wanted. A function of its own because the log costs the compiler another evaluation.
 template <class Fused>
 std::string explain(const Fused& f, verbosity how_much) {
   if (how_much == verbosity::plan) return explain(f);

@@ -6,6 +6,7 @@
 #include "sinter/explain/graph_svg.hpp"
 #include "sinter/explain/memory_svg.hpp"
 #include "sinter/explain/page_style.hpp"
+#include "sinter/explain/views.hpp"
 
 namespace sinter::detail::views {
 
@@ -219,9 +220,8 @@ std::string page_text(const auto& r, std::string_view title) {
 
 namespace sinter {
 
-/// The plan of a fused function as one page of HTML that needs nothing else: write it to a file and open it.
 template <class Fused>
-std::string to_html(const Fused&, std::string_view title = "Fusion plan") {
+std::string to_html(const Fused&, std::string_view title) {
   return detail::views::page_text(detail::views::report_with_log<Fused>(), title);
 }
 
