@@ -88,14 +88,16 @@ __device__ __forceinline__ void barrier_wait([[maybe_unused]] unsigned barrier, 
 #endif
 }
 /// Bytes that the barrier counts.
-__device__ __forceinline__ void copy_bulk([[maybe_unused]] void* shared, [[maybe_unused]] const void* global,
+__device__ __forceinline__ void copy_bulk([[maybe_unused]] unsigned shared, [[maybe_unused]] const void* global,
                                           [[maybe_unused]] int bytes, [[maybe_unused]] unsigned barrier) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(shared)),
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared),
                "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(barrier)
                : "memory");
 #endif
+}
+__device__ __forceinline__ void copy_bulk(void* shared, const void* global, int bytes, unsigned barrier) {
+  copy_bulk(shared_address(shared), global, bytes, barrier);
 }
 
 /// What has arrived of copies to shared memory that one thread sends for. Others may wait once they know that it has
@@ -132,6 +134,22 @@ __device__ __forceinline__ void copy_back([[maybe_unused]] void* global, [[maybe
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
                "r"(shared_address(shared)), "r"(bytes)
                : "memory");
+#endif
+}
+/// One copy as a group of its own; until shared memory has been read for all groups but the last Pending.
+__device__ __forceinline__ void copy_back_group([[maybe_unused]] void* global, [[maybe_unused]] unsigned shared,
+                                                [[maybe_unused]] int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
+               "r"(shared), "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
+template <int Pending>
+__device__ __forceinline__ void copy_back_wait_for() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
 #endif
 }
 __device__ __forceinline__ void copy_back_wait() {

@@ -28,9 +28,9 @@ class loose_words {
   /// Sends for the words around p. The last is the one before it, where no other is needed.
   template <bool ReadOnly>
   __device__ __forceinline__ void fetch(const T* p) {
-    const auto address = reinterpret_cast<std::uintptr_t>(p);
-    shift_ = static_cast<unsigned>(address) & (unit_bytes - 1);
-    const unit* from = reinterpret_cast<const unit*>(address - shift_);
+    shift_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)) & (unit_bytes - 1);
+    // Not by way of the address: the compiler would forget that it is one of global memory.
+    const unit* from = reinterpret_cast<const unit*>(reinterpret_cast<const char*>(p) - shift_);
     constexpr int last = bytes / unit_bytes;
 #pragma unroll
     for (int k = 0; k <= last; ++k) {

@@ -276,7 +276,8 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
   if constexpr (StaticRnumel < 0 || is_loose<held, StaticRnumel, can_split>) {
     using shared = sinter::detail::shared_row_facts<held>;
-    const bool alone = !streamed.shifted || can_split ||  // few rows are better shared by blocks
+    const bool alone = (!streamed.any && streamed.otherwise == 0) ||
+                       can_split ||  // few rows are better shared by blocks
                        sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) <= 1;
     if (splits <= 1 && (StaticRnumel >= 0 || !fits) && alone && launch_staged<StaticRnumel>(held{}, args, stream, name))
       return;

@@ -8,13 +8,15 @@
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction_streamed.cuh"
+#include "sinter/kernels/cuda/reduction_vectors.cuh"
 
 namespace sinter::cuda::detail {
 
 /// How the rows of a body are read, if they are streamed.
 struct stream_shape {
-  int width = 0;  // 0: they are not
-  bool shifted = false;
+  int width = 0;      // 0: they are not
+  bool any = false;   // in vectors that lie well in memory, wherever rows begin
+  int otherwise = 0;  // the width of those if that is for rows only that begin where `width` does not fit; or 0
 };
 /// Rows of static length are streamed if registers do not hold them, or only those of a whole multiprocessor as they
 /// lie in memory; of run-time length, whenever the kernel can: it takes the place of two that hold rows. A body whose
@@ -28,8 +30,11 @@ inline constexpr stream_shape stream_shape_of = [] {
   if (phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 || Rnumel >= streamed_limit || too_long ||
       (held.persistent && !alone))
     return stream_shape{};
-  if (stream_facts<Held>::whole_vectors(wide) && (Rnumel < 0 || Rnumel % wide != 0)) return stream_shape{wide, true};
-  return stream_facts<Held>::whole_vectors(Width) ? stream_shape{Width, false} : stream_shape{};
+  // Where there are several weights of 16 bits, more threads with fewer registers hide what they wait for.
+  constexpr bool vectors = stream_facts<Held>::whole_vectors(wide) && (Rnumel < 0 || Rnumel % wide != 0);
+  constexpr bool fitting = stream_facts<Held>::whole_vectors(Width) && wide > 4 && stream_facts<Held>::shared_loads > 1;
+  if (vectors && !fitting) return stream_shape{wide, true};
+  return stream_facts<Held>::whole_vectors(Width) ? stream_shape{Width, false, vectors ? wide : 0} : stream_shape{};
 }();
 
 /// Bytes of a row that each of a multiprocessor's two blocks has room for.
@@ -54,50 +59,76 @@ inline constexpr int loads_while_reducing = [] {
   return most;
 }();
 
-/// Vectors of a thread and tile, threads of a block, and blocks of a multiprocessor.
-struct stream_block {
-  int items, threads, blocks;
-};
-
 /// False: nothing was launched. Shared: blocks may share rows; otherwise, or where a multiprocessor has two blocks, a
-/// row stays in one.
-template <stream_shape Shape, stream_block Block, long Rnumel, bool Shared, class... S, class Args>
+/// row stays in one. Piece says how many warps a block has, what a place of each takes in all, and how many elements it
+/// has room for; and which kernel it is for.
+template <class Piece, int Blocks, bool Shared, class... S, class Args>
 bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
   using B = body<S...>;
   using shared = sinter::detail::shared_row_facts<B>;
-  constexpr int width = Shape.width, items = Block.items, warps = Block.threads / 32;
-  constexpr bool whole = Rnumel > 0 && !Shape.shifted && Rnumel % (32 * items * width) == 0;
-  using tiling = streamed_tiling<B, width, items, Shape.shifted, whole>;
-  constexpr int place = warps * (tiling::bytes + row_ring<B, tiling>::barrier_bytes);
-
   const device_limits limits = limits_of_device(name);
   constexpr int reserved = 1024;  // of a multiprocessor for each block
-  const int room = (limits.shared_bytes + reserved) / Block.blocks - reserved;
-  const int slots = (room - streamed_storage<B>) / place;  // for tiles
+  const int room = (limits.shared_bytes + reserved) / Blocks - reserved;
+  const int slots = (room - streamed_storage<B>) / Piece::place;  // for tiles
   if (slots < 1) return false;
-  const std::int64_t tile = warps * tiling::lanes, longest = args.rnumel + (Shape.shifted ? width - 1 : 0);
-  const std::int64_t tiles = (longest + tile - 1) / tile;
+  const std::int64_t tiles = (args.rnumel + Piece::lanes - 1) / Piece::lanes;
   const std::int64_t most = Shared ? sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) : 1;
-  if ((!Shared || Block.blocks > 1) && (tiles > slots || most > 1)) return false;
+  if ((!Shared || Blocks > 1) && (tiles > slots || most > 1)) return false;
   const team_shape teams = choose_teams(args.numel, tiles, slots, body_facts<B>::num_phases - 1, static_cast<int>(most),
-                                        limits.multiprocessors * Block.blocks);
-  const int piece = teams.piece(slots), pieces = (teams.tiles + piece - 1) / piece;
+                                        limits.multiprocessors * Blocks);
+  const int piece = Piece::together ? teams.piece(slots) : 1, pieces = (teams.tiles + piece - 1) / piece;
   stream_share share{nullptr, memory.states(), slots / piece, pieces, piece, teams.parts, teams.teams};
 
-  void (*const kernel)(Args, stream_share, row_shift) =
-      &reduction_streamed<B, width, items, Shape.shifted, whole, Block.threads, Block.blocks, Args>;
+  void (*const kernel)(Args, stream_share, row_shift) = Piece::template kernel<Args>;
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
-  const auto grid = dim3(static_cast<unsigned>(teams.teams * teams.parts));
-  const int bytes = streamed_storage<B> + slots * place;
+  const auto grid = dim3(static_cast<unsigned>(teams.teams * teams.parts)), block = dim3(32 * Piece::warps);
+  const int bytes = streamed_storage<B> + slots * Piece::place;
   if (teams.parts == 1) {
-    launch(kernel, grid, dim3(Block.threads), bytes, stream, name, args, share, shift);
+    launch(kernel, grid, block, bytes, stream, name, args, share, shift);
   } else {
     share.counters = memory.counters(stream, name);
-    launch<start_rule::together>(kernel, grid, dim3(Block.threads), bytes, stream, name, args, share, shift);
+    launch<start_rule::together>(kernel, grid, block, bytes, stream, name, args, share, shift);
   }
   return true;
+}
+
+/// Rows whose vectors fit: tiles of Items vectors to a lane.
+template <class Body, int Width, int Items, int Threads, int Blocks, long Rnumel>
+struct fitting_piece {
+  static constexpr bool whole = Rnumel > 0 && Rnumel % (32 * Items * Width) == 0, together = true;
+  using tiling = streamed_tiling<Body, Width, Items, false, whole>;
+  static constexpr int warps = Threads / 32, place = warps * (tiling::bytes + row_ring<Body, tiling>::barrier_bytes);
+  static constexpr int lanes = warps * tiling::lanes;
+  template <class Args>
+  static constexpr auto kernel = &reduction_streamed<Body, Width, Items, false, whole, Threads, Blocks, Args>;
+};
+/// Rows that begin anywhere. One kernel for one block of a multiprocessor and for two, of half the threads.
+inline constexpr int vector_threads = 512;
+template <class Body, int Width, int Blocks>
+struct vector_piece {
+  static constexpr int items = Width > 4 && stream_facts<Body>::shared_loads > 1 ? 2 : 4;  // weights take registers
+  using ring = vector_ring<Body, Width, items>;
+  static constexpr bool together = false;
+  static constexpr int warps = vector_threads / Blocks / 32, place = warps * (ring::place_bytes + ring::barrier_bytes);
+  static constexpr int lanes = warps * ring::vectors * Width;
+  template <class Args>
+  static constexpr auto kernel = &reduction_vectors<Body, Width, items, vector_threads, Args>;
+};
+
+template <class Held>
+inline constexpr bool light_stream =
+    phase_facts<Held>::is_light&& phase_facts<Held>::kept_bytes <= 4 && loads_while_reducing<Held> <= 1;
+
+template <int Width, bool Shared, class... S, class Args>
+bool launch_vectors(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using B = body<S...>;
+  row_shift shift;
+  if (args.rnumel < 4 * Width || !shifted_facts<B>::find(args, shift)) return false;
+  if constexpr (light_stream<B>)
+    if (launch_stream<vector_piece<B, Width, 2>, 2, Shared>(B{}, args, shift, memory, stream, name)) return true;
+  return launch_stream<vector_piece<B, Width, 1>, 1, Shared>(B{}, args, shift, memory, stream, name);
 }
 
 /// `fits`: vectors of the body's own width do. False: nothing was launched, because these rows cannot be streamed.
@@ -105,19 +136,24 @@ template <stream_shape Shape, long Rnumel, bool Shared, class... S, class Args>
 bool launch_streamed(body<S...>, const Args& args, bool fits, kernel_memory& memory, cudaStream_t stream,
                      const char* name) {
   using B = body<S...>;
-  constexpr bool light = phase_facts<B>::is_light && phase_facts<B>::kept_bytes <= 4 && loads_while_reducing<B> <= 1;
-  // A warp's vector takes more than 512 bytes, or a thread's unpacked more than 8 registers.
-  constexpr bool large = 32 * Shape.width * stream_facts<B>::bytes > 512 || Shape.width > 8;
-  // The code at the ends of shifted vectors takes registers and time: more threads hide it.
-  constexpr stream_block alone = {large ? 1 : light && !Shape.shifted ? 4 : 2, light && Shape.shifted ? 1024 : 512, 1};
-  constexpr stream_block two = {large ? 1 : 2, 512, 2};
-  row_shift shift;
   if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel >= streamed_limit) return false;
-  if constexpr (Shape.shifted) fits = shifted_facts<B>::find(args, shift);
-  if (!fits) return false;
-  if constexpr (light && (Rnumel < 0 || Rnumel * stream_facts<B>::bytes <= most_of_two_blocks))
-    if (launch_stream<Shape, two, Rnumel, Shared>(B{}, args, shift, memory, stream, name)) return true;
-  return launch_stream<Shape, alone, Rnumel, Shared>(B{}, args, shift, memory, stream, name);
+  if constexpr (Shape.any) {
+    return launch_vectors<Shape.width, Shared>(B{}, args, memory, stream, name);
+  } else {
+    constexpr bool light = light_stream<B>;
+    // A warp's vector takes more than 512 bytes, or a thread's unpacked more than 8 registers.
+    constexpr bool large = 32 * Shape.width * stream_facts<B>::bytes > 512 || Shape.width > 8;
+    using two = fitting_piece<B, Shape.width, large ? 1 : 2, 512, 2, Rnumel>;
+    using alone = fitting_piece<B, Shape.width, large ? 1 : light ? 4 : 2, 512, 1, Rnumel>;
+    if (!fits) {
+      if constexpr (Shape.otherwise > 0)
+        return launch_vectors<Shape.otherwise, Shared>(B{}, args, memory, stream, name);
+      return false;
+    }
+    if constexpr (light && (Rnumel < 0 || Rnumel * stream_facts<B>::bytes <= most_of_two_blocks))
+      if (launch_stream<two, 2, Shared>(B{}, args, row_shift{}, memory, stream, name)) return true;
+    return launch_stream<alone, 1, Shared>(B{}, args, row_shift{}, memory, stream, name);
+  }
 }
 
 }  // namespace sinter::cuda::detail

@@ -34,16 +34,31 @@ template <class Body>
 struct stream_facts;
 template <class... S>
 struct stream_facts<body<S...>> {
+  static constexpr int loads = ((streamed_bytes<S> > 0) + ... + 0);
   /// Bytes per element of the streamed loads before statement s, if any.
   SINTER_HOST_DEVICE static constexpr int bytes_before(int s) {
     int i = 0, total = 0;
     ((total += i++ < s ? streamed_bytes<S> : 0), ...);
     return total;
   }
+  SINTER_HOST_DEVICE static constexpr int loads_before(int s) {
+    int i = 0, total = 0;
+    ((total += i++ < s && streamed_bytes<S> > 0), ...);
+    return total;
+  }
   static constexpr int bytes = bytes_before(sizeof...(S));
   SINTER_HOST_DEVICE static constexpr bool streams(int s) { return bytes_before(s + 1) > bytes_before(s); }
   /// The copy engine takes multiples of 16 bytes.
   static constexpr bool whole_vectors(int width) { return bytes > 0 && ((streamed_bytes<S> * width % 16 == 0) && ...); }
+  /// What all rows share, element by element.
+  SINTER_HOST_DEVICE static constexpr bool is_shared(int s) {
+    int i = 0;
+    bool shared = false;
+    ((shared = shared || (i++ == s && shifted_access<S>::along_r && !shifted_access<S>::moves)), ...);
+    return shared;
+  }
+  static constexpr int shared_loads = ((shifted_access<S>::along_r && !shifted_access<S>::moves) + ... + 0);
+  static constexpr bool has_shared = shared_loads > 0;
 };
 
 /// Where the lanes of a warp find their values of a tile: item after item, Width neighbours of each.

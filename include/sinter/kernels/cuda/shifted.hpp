@@ -107,9 +107,8 @@ template <class... S>
 struct shifted_facts<body<S...>> {
   /// Elements of a vector; 0: this body's rows cannot be shifted.
   static constexpr int width = [] {
-    int smallest = 0, largest = 0, others = 0;
+    int smallest = 0, largest = 0;
     const auto take_in = [&]<class A>(A) {
-      others += A::along_r && !A::moves;
       if constexpr (A::moves) {
         if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
         if (A::bytes > largest) largest = A::bytes;
@@ -117,7 +116,6 @@ struct shifted_facts<body<S...>> {
     };
     (take_in(shifted_access<S>{}), ...);
     if (!(shifted_access<S>::allowed && ...) || smallest == 0) return 0;
-    if (smallest < 4 && others > 1) return 0;  // read element by element, they cost more than is gained
     return 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
   }();
 

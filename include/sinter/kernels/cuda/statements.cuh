@@ -30,7 +30,8 @@ struct run_statement<load<Slot, T, At, Mask>> {
     using memory = typename shape::template memory<T, At>;
     const T* base = static_cast<const T*>(args.pointers[Slot]);
     if constexpr (Frame::tiling::template shifts<I>) {
-      read_loosely<I>(f, t, base, u, args.sizes);
+      if constexpr (Frame::tiling::loose) read_loosely<I>(f, t, base, u, args.sizes);
+      else if (t.ok[u]) read_beside<I>(f, t, base, u, args.sizes);
     } else if constexpr (shape::drifts == drift::single) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j)
@@ -86,6 +87,28 @@ struct run_statement<load<Slot, T, At, Mask>> {
   }
 
  private:
+  /// What all rows share, of a vector of one of them: as other rows, it may lie well or not.
+  template <int I, class Frame, class Sizes>
+  static __device__ __forceinline__ void read_beside(Frame& f, const tile<typename Frame::tiling>& t, const T* base,
+                                                     int u, const Sizes& sizes) {
+    using shape = lane_shape<I, Frame>;
+    using memory = typename shape::template memory<T, At>;
+    using vector = wide<T, shape::width>;
+    const T* first = base + memory::offset(0, t, u, sizes);
+    compute_t<T> raw[shape::width];
+    if (t.staging.shared_aligned) {
+      vector::template read<false>(raw, first);
+    } else if constexpr (vector::bytes < 4) {
+#pragma unroll
+      for (int j = 0; j < shape::width; ++j) raw[j] = widen<T>(first[j]);
+    } else {
+      loose_words<T, shape::width> around;
+      around.template fetch<false>(first);
+      around.read(raw);
+    }
+#pragma unroll
+    for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
+  }
   /// A chunk that lies anywhere, with what is between its elements. A mask is the same for all of it.
   template <int I, class Frame, class Sizes>
   static __device__ __forceinline__ void read_loosely(Frame& f, const tile<typename Frame::tiling>& t, const T* base,
