@@ -61,7 +61,8 @@ TEST_CASE("layer norm of long rows whose weights lie in any other way") {
   for (const std::int64_t columns : {57345, 65536, 65537, 100'003})
     for (const std::int64_t rows : {1, 3})
       for (const auto& [shift, weights] : {std::pair<std::size_t, std::size_t>{0, 0}, {0, 3}, {1, 1}, {7, 2}})
-        test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, columns, shift, weights, weights);
+        test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, columns, shift, weights,
+                                                                    weights);
   test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 2, 5'000'011, 1, 2, 2);
   test_layer_norm<float, bf16, layer_norm<float, bf16, d0>, -1>("layer norm f32", 3, 65537, 1, 1, 1);
   test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", 3, 65537, 1, 2, 3);
