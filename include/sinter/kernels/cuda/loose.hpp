@@ -166,25 +166,35 @@ struct loose_facts<body<S...>> {
     return walks ? 96 * width : width > 4 ? 4 * width : 32 * width;
   }
 
-  /// Elements of a chunk: the smallest type fills 16 bytes, the largest at most 32, and none that is stored more than
-  /// 16: neighbours that write half of each sector cost memory twice. 0: this body has none.
-  static constexpr int width = [] {
+  /// Bytes of the elements that are loaded or stored; all loads and stores can be done in chunks.
+  struct element_sizes {
     int smallest = 0, largest = 0, stored = 0;
-    bool irregular = false;
     long reach = 1;
+    bool regular = true;
+  };
+  static constexpr element_sizes sizes = [] {
+    element_sizes e;
     const auto take_in = [&]<class A>(A) {
-      irregular = irregular || !A::allowed;
+      e.regular = e.regular && A::allowed;
       if constexpr (A::loads || A::stores) {
-        if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
-        if (A::bytes > largest) largest = A::bytes;
-        if (A::loads && A::reach > reach) reach = A::reach;
-        if (A::stores && A::bytes > stored) stored = A::bytes;
+        if (e.smallest == 0 || A::bytes < e.smallest) e.smallest = A::bytes;
+        if (A::bytes > e.largest) e.largest = A::bytes;
+        if (A::loads && A::reach > e.reach) e.reach = A::reach;
+        if (A::stores && A::bytes > e.stored) e.stored = A::bytes;
       }
     };
     (take_in(loose_access<S>{}), ...);
-    if (irregular || stored == 0 || !masks.known) return 0;
+    return e;
+  }();
+  static constexpr bool mixed = sizes.smallest != sizes.largest;
+
+  /// Elements of a chunk: the smallest type fills 16 bytes, the largest at most 32, and none that is stored more than
+  /// 16: neighbours that write half of each sector cost memory twice. 0: this body has none.
+  static constexpr int width = [] {
+    if (!sizes.regular || sizes.stored == 0 || !masks.known) return 0;
+    const int smallest = sizes.smallest, largest = sizes.largest;
     int w = 16 / smallest;
-    while (w * largest > 32 || w * reach * largest > 64 || w * stored > 16) w /= 2;
+    while (w * largest > 32 || w * sizes.reach * largest > 64 || w * sizes.stored > 16) w /= 2;
     return w * smallest < 4 || w < 2 || (!walks && static_period < least_period(w)) ? 0 : w;
   }();
   /// May there be rows long enough for simple chunks?

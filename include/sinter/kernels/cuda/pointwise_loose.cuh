@@ -185,11 +185,16 @@ __device__ __forceinline__ bool take_chunk(const Args& args, const loose_plan_of
   }
 }
 
+/// Blocks that a multiprocessor shall run at once; 0 leaves that to the assembler, which may spill what takes pairs of
+/// registers: doubles, and chunks of elements of several sizes.
+template <class Body>
+inline constexpr int loose_blocks = has_doubles<Body> || loose_facts<Body>::mixed ? 1 : 0;
+
 }  // namespace detail
 
 /// Body over numel elements. Requires: numel fits int; the plan is loose_facts<Body>::plan(args).
 template <class Body, class Args>
-__global__ void __launch_bounds__(detail::pointwise_threads, detail::has_doubles<Body> ? 1 : 0)
+__global__ void __launch_bounds__(detail::pointwise_threads, detail::loose_blocks<Body>)
     pointwise_loose(const Args given, const detail::loose_plan_of<Body> plan) {
   detail::begin_kernel();
   const detail::divided_args<detail::loose_facts<Body>::period, Args> args{

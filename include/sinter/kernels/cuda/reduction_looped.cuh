@@ -109,12 +109,22 @@ __device__ __forceinline__ void looped_row(const Args& args, const split_part& p
       threads.thread() == 0 && row_ok, storage, split, threads);
 }
 
+/// Blocks that a multiprocessor shall run at once; 0 leaves that to the assembler, which may spill several states of
+/// more than two words.
+template <class Body>
+inline constexpr int looped_blocks = [] {
+  int large = 0;
+  for (int s = 0; s < Body::size; ++s) large += sinter::detail::split_facts<Body>::bytes[s] > 8;
+  return large > 1 ? 1 : 0;
+}();
+
 }  // namespace detail
 
 /// One row per blockDim.x threads, walked in tiles, once per phase; blockIdx.y is the part of a split row (one row per
 /// block then). Any rnumel that fits Index.
 template <class Body, int Width, int Items, int MaxBlock, class Index, class Args>
-__global__ void __launch_bounds__(MaxBlock) reduction_looped(const Args args, const split_part part) {
+__global__ void __launch_bounds__(MaxBlock, detail::looped_blocks<Body>)
+    reduction_looped(const Args args, const split_part part) {
   detail::begin_kernel();
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.z;
