@@ -30,7 +30,6 @@ struct row_stream {
 
   const Args& args;
   const stream_share& share;
-  const row_shift& shift;
   ring_type ring;
   typename ring_type::position start{};  // of the next loop over the row
   int part, row;
@@ -38,8 +37,8 @@ struct row_stream {
   int next_row, next_piece = 0, next_pass = 0;
   int turn = 0;  // which half of the storage is next
 
-  __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, const row_shift& h, unsigned char* memory)
-      : args(a), share(s), shift(h), ring(memory, s.slots, s.tiles) {
+  __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, unsigned char* memory)
+      : args(a), share(s), ring(memory, s.slots, s.tiles) {
     const int block = static_cast<int>(blockIdx.x), lanes = share.tiles * Tiling::lanes;
     part = block % share.parts;
     row = next_row = block / share.parts;
@@ -49,20 +48,14 @@ struct row_stream {
     for (int s = 0; s < share.slots; ++s) send_next(s);
   }
 
-  __device__ __forceinline__ int before(int of_row) const {
-    if constexpr (!Tiling::shifted) return 0;
-    const unsigned far = static_cast<unsigned>(shift.first) + static_cast<unsigned>(of_row) * shift.step;
-    return static_cast<int>(far & (Tiling::width - 1));
-  }
   /// What does not stay is walked there and back, so that the L2 has the end of it.
   static __device__ __forceinline__ bool backwards(bool stays, int pass) { return !stays && pass % 2 != 0; }
 
   __device__ __forceinline__ void send_next(int slot) {
     if (next_row >= static_cast<int>(args.numel)) return;
     const bool stays = share.stays();
-    const int shifted_by = before(next_row);
     const int piece = backwards(stays, next_pass) ? share.pieces - 1 - next_piece : next_piece;
-    ring.send(Body{}, numbers{}, slot, args, next_row, first + piece * step - shifted_by, shifted_by);
+    ring.send(Body{}, numbers{}, slot, args, next_row, first + piece * step);
     if (++next_piece < share.pieces) return;
     next_piece = 0;
     if (!stays && ++next_pass < loops) return;
@@ -82,7 +75,7 @@ struct row_stream {
     const bool stays = share.stays();
     const int end = static_cast<int>(args.rnumel), lane = static_cast<int>(threadIdx.x) % 32 * width;
     const int by = backwards(stays, P) ? -step : step;
-    int begin = first - before(row) + (by < 0 ? (share.pieces - 1) * step : 0);
+    int begin = first + (by < 0 ? (share.pieces - 1) * step : 0);
     auto at = start;
 #pragma unroll 1
     for (int i = 0; i < share.pieces; ++i, begin += by) {
@@ -94,22 +87,13 @@ struct row_stream {
 #pragma unroll 1
       for (int k = 0; k < tiles; ++k) {
         t.staging.tile = k;
-        const int place = begin + k * lanes;
-        const auto put = [&](bool inside) {
+        const int place = begin + k * lanes + lane;
 #pragma unroll
-          for (int u = 0; u < Tiling::items; ++u) {
-            t.at[u] = place + lane + u * (32 * width);
-            t.ok[u] = inside || ((!Tiling::shifted || t.at[u] >= 0) && t.at[u] + width <= end);
-          }
-        };
-        // Most tiles lie within the row: their items are not asked one by one.
-        if (Tiling::whole || (Tiling::shifted && place >= 0 && place + lanes <= end)) {
-          put(true);
-          visit();
-        } else {
-          put(false);
-          visit();
+        for (int u = 0; u < Tiling::items; ++u) {
+          t.at[u] = place + u * (32 * width);
+          t.ok[u] = Tiling::whole || t.at[u] + width <= end;
         }
+        visit();
       }
       if (P == loops - 1 || !stays) send_next(at.slot);
       at.advance(share.slots);
@@ -171,23 +155,19 @@ inline constexpr int streamed_storage = static_cast<int>(sinter::detail::round_u
 
 }  // namespace detail
 
-/// Rows of any length below 2^30, of which as many are on their way as shared memory has places. Blocks: of a
-/// multiprocessor.
-template <class Body, int Width, int Items, bool Shifted, bool Whole, int Threads, int Blocks, class Args>
+/// Rows of whole vectors, below 2^30 elements, of which as many are on their way as shared memory has places. Blocks:
+/// of a multiprocessor.
+template <class Body, int Width, int Items, bool Whole, int Threads, int Blocks, class Args>
 __global__ void __launch_bounds__(Threads, Blocks)
-    reduction_streamed(const Args args, const stream_share share, const detail::row_shift shift) {
+    reduction_streamed(const Args args, const stream_share share, const detail::row_shift) {
   detail::begin_kernel();
-  using tiling = detail::streamed_tiling<Body, Width, Items, Shifted, Whole>;
+  using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
-  detail::row_stream<Body, tiling, Threads, Args> stream(args, share, shift,
-                                                         streamed_rows + detail::streamed_storage<Body>);
+  detail::row_stream<Body, tiling, Threads, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>);
   const detail::row_threads<Threads> threads;
   for (; args.numel > stream.row; stream.row += share.teams) {
     detail::tile<tiling> tile;
     tile.fixed = stream.row;
-    tile.staging.end = static_cast<unsigned>(args.rnumel);
-    tile.staging.last_row = args.numel - 1;
-    tile.staging.others_aligned = stream.before(stream.row) == 0 && shift.others_aligned;
     detail::frame<Body, tiling> frame;
     detail::streamed_phases<Body, detail::row_ways<Body, tiling::size>>(
         std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, stream, frame, tile,

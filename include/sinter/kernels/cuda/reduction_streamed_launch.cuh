@@ -98,11 +98,11 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_
 template <class Body, int Width, int Items, int Threads, int Blocks, long Rnumel>
 struct fitting_piece {
   static constexpr bool whole = Rnumel > 0 && Rnumel % (32 * Items * Width) == 0, together = true;
-  using tiling = streamed_tiling<Body, Width, Items, false, whole>;
+  using tiling = streamed_tiling<Body, Width, Items, whole>;
   static constexpr int warps = Threads / 32, place = warps * (tiling::bytes + row_ring<Body, tiling>::barrier_bytes);
   static constexpr int lanes = warps * tiling::lanes;
   template <class Args>
-  static constexpr auto kernel = &reduction_streamed<Body, Width, Items, false, whole, Threads, Blocks, Args>;
+  static constexpr auto kernel = &reduction_streamed<Body, Width, Items, whole, Threads, Blocks, Args>;
 };
 /// Rows that begin anywhere. One kernel for one block of a multiprocessor and for two, of half the threads.
 inline constexpr int vector_threads = 512;

@@ -64,9 +64,6 @@ struct stream_facts<body<S...>> {
 /// Where the lanes of a warp find their values of a tile: item after item, Width neighbours of each.
 template <class Body, int Width, int Items>
 struct tile_staging {
-  unsigned end = 0;  // of the row
-  std::int64_t last_row = 0;
-  bool others_aligned = true;
   const unsigned char* place = nullptr;  // of the piece
   int tile = 0, tiles = 1;               // of the piece
 
@@ -79,10 +76,10 @@ struct tile_staging {
 };
 
 /// A tile that waits in shared memory from phase to phase. Whole: all of them lie within their rows.
-template <class Body, int Width, int Items, bool Shifted, bool Whole>
+template <class Body, int Width, int Items, bool Whole>
 struct streamed_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr int lanes = 32 * Width * Items, bytes = stream_facts<Body>::bytes * lanes;  // of a warp
-  static constexpr bool streamed = true, whole = Whole, guards = true, shifted = Shifted, early_loads = false;
+  static constexpr bool streamed = true, whole = Whole, guards = true, early_loads = false;
   static constexpr int most_waiting = 128;
   template <int I>
   static constexpr bool stages = stream_facts<Body>::streams(I);
@@ -124,18 +121,17 @@ class row_ring {
 
   __device__ __forceinline__ void wait(const position& at) const { barrier_wait(barrier(at.slot), at.odd); }
 
-  /// Sends for the piece of row `row` whose first element is number `first` of the row, which begins `before` elements
-  /// after an aligned one.
+  /// Sends for the piece of row `row` whose first element is number `first` of the row.
   template <class... S, std::size_t... I, class Args>
   __device__ __forceinline__ void send(body<S...>, std::index_sequence<I...>, int slot, const Args& args, int row,
-                                       int first, int before) const {
+                                       int first) const {
     __syncwarp();  // all lanes have read what was here
     if constexpr (has_copy_engine) {
       if (!first_lane()) return;
-      const int bytes = (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before) + ...);
+      const int bytes = (send_load<static_cast<int>(I)>(S{}, slot, args, row, first) + ...);
       barrier_arrive(barrier(slot), bytes);
     } else {
-      (send_load<static_cast<int>(I)>(S{}, slot, args, row, first, before), ...);
+      (send_load<static_cast<int>(I)>(S{}, slot, args, row, first), ...);
       __syncwarp();
     }
   }
@@ -148,34 +144,21 @@ class row_ring {
 
   /// The bytes that will arrive.
   template <int I, class S, class Args>
-  __device__ __forceinline__ int send_load(S, int, const Args&, int, int, int) const {
+  __device__ __forceinline__ int send_load(S, int, const Args&, int, int) const {
     return 0;
   }
   template <int I, int Slot, class T, class At, class Args>
-  __device__ __forceinline__ int send_load(load<Slot, T, At, -1>, int slot, const Args& args, int row, int first,
-                                           int before) const {
+  __device__ __forceinline__ int send_load(load<Slot, T, At, -1>, int slot, const Args& args, int row,
+                                           int first) const {
     if constexpr (!stream_facts<Body>::streams(I)) {
       return 0;
     } else {
-      int from = first, to = first + lanes_;
-      const int length = static_cast<int>(args.rnumel);
-      if constexpr (Tiling::shifted) {  // the same that reads_item says of each item
-        constexpr int width = Tiling::width;
-        constexpr long pitch = row_place<At>::facts.pitch;
-        const std::int64_t step = sinter::detail::resolve(pitch, args.sizes), here = row * step;
-        int begin = -before, end = ((length + before + width - 1) & -width) - before;
-        if (here < before) begin += width;
-        if (here + end > (args.numel - 1) * step + length) end -= width;
-        from = from < begin ? begin : from;
-        to = to < end ? to : end;
-      } else if constexpr (!Tiling::whole) {
-        to = to < length ? to : length;
-      }
-      const int bytes = (to - from) * static_cast<int>(sizeof(T));
+      int to = first + lanes_;
+      if constexpr (!Tiling::whole) to = min(to, static_cast<int>(args.rnumel));
+      const int bytes = (to - first) * static_cast<int>(sizeof(T));
       if (bytes <= 0) return 0;
-      const T* source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, from, args.sizes);
-      unsigned char* target = places_ + slot * bytes_ + stream_facts<Body>::bytes_before(I) * lanes_ +
-                              (from - first) * static_cast<int>(sizeof(T));
+      const T* source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, first, args.sizes);
+      unsigned char* target = places_ + slot * bytes_ + stream_facts<Body>::bytes_before(I) * lanes_;
       if constexpr (has_copy_engine) {
         copy_bulk(target, source, bytes, barrier(slot));
       } else {
