@@ -217,7 +217,7 @@ class generator {
   }
   op any_op(int arity) {
     while (true) {
-      const op what = static_cast<op>(pick_.below(si::num_ops - 1));  // the last is a scan
+      const op what = static_cast<op>(pick_.below(si::num_ops - 1));  // the last is a scan; seeds keep their graphs
       if (si::is_pointwise(what) && si::row(what).arity == arity && what != op::cast && what != op::widen &&
           what != op::clone)
         return what;

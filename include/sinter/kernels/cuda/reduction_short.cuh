@@ -40,15 +40,6 @@ struct short_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool stages = held::facts.bytes[I] > 0 || (Shape::walks && held::weights.is[I]);
 };
 
-/// The values of a row that a frame of other lanes has.
-template <class Body, class To, class From, std::size_t... I>
-__device__ __forceinline__ void copy_row_values(std::index_sequence<I...>, To& to, From& from) {
-  const auto copy = [&]<int S>(std::integral_constant<int, S>) {
-    if constexpr (body_facts<Body>::facts.where[S] == scope::row) lanes_of<S>(to)[0] = lanes_of<S>(from)[0];
-  };
-  (copy(std::integral_constant<int, static_cast<int>(I)>{}), ...);
-}
-
 /// The elements of a row that a thread walks, as places in the run: from `first` to `end`. A row may begin one later.
 struct walked_part {
   int row, first, end;

@@ -68,6 +68,9 @@ struct row_stream {
     return storage + turn * largest_phase<Body, 32>;
   }
 
+  /// Here rows are whole vectors.
+  template <int P, int Ways, class Frame, class Accumulators>
+  __device__ __forceinline__ void walk_ends(Frame&, Accumulators&) const {}
   /// Calls visit(tile) for every piece of the row in loop P, where the tile is placed.
   template <int P, class Visit>
   __device__ __forceinline__ void loop(tile<Tiling>& t, const Visit& visit) {
@@ -130,6 +133,7 @@ __device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<ty
   if constexpr (P < body_facts<Body>::num_phases) {
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
+    stream.template walk_ends<P, Ways>(f, acc);
     stream.template loop<P>(t, [&] { evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, stream.args); });
     if constexpr (reduces_phase<Body, P>) {
       // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
@@ -156,7 +160,7 @@ inline constexpr int streamed_storage = static_cast<int>(sinter::detail::round_u
 }  // namespace detail
 
 /// Rows of whole vectors, below 2^30 elements, of which as many are on their way as shared memory has places. Blocks:
-/// of a multiprocessor.
+/// of a multiprocessor. (What rows are shifted by is reduction_vectors' matter; one launch calls both.)
 template <class Body, int Width, int Items, bool Whole, int Threads, int Blocks, class Args>
 __global__ void __launch_bounds__(Threads, Blocks)
     reduction_streamed(const Args args, const stream_share share, const detail::row_shift) {

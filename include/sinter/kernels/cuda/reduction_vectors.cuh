@@ -62,6 +62,24 @@ class vector_stream {
     return storage + turn_ * largest_phase<Body, 32>;
   }
 
+  /// The elements of the row that lie in no whole vector, by the last warp of its first block.
+  template <int P, int Ways, class Frame, class Accumulators>
+  __device__ __forceinline__ void walk_ends(Frame& f, Accumulators& acc) const {
+    if (part != 0 || threadIdx.x / 32 + 1 != blockDim.x / 32) return;
+    const whole_vectors vectors = vectors_of(row);
+    const int length = static_cast<int>(args.rnumel), head = vectors.first, ends = length - vectors.count * width;
+    if (ends == 0) return;
+    frame<Body, row_end_tiling> end;
+    copy_row_values<Body>(numbers{}, end, f);
+    tile<row_end_tiling> t;
+    t.fixed = row;
+#pragma unroll 1
+    for (int k = static_cast<int>(threadIdx.x) % 32; k < ends; k += 32) {
+      t.at[0] = k < head ? k : length - ends + k;
+      t.ok[0] = true;
+      evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, end, t, args);
+    }
+  }
   /// Calls visit() for the whole vectors of the row in loop P, where the tile is placed.
   template <int P, class Visit>
   __device__ __forceinline__ void loop(tile<Tiling>& t, const Visit& visit) {
@@ -168,64 +186,6 @@ class vector_stream {
   typename ring_type::sources from_;
 };
 
-/// Row values of one frame, for another.
-template <class Body, class From, class To, std::size_t... I>
-__device__ __forceinline__ void copy_row_values(From& from, To& to, std::index_sequence<I...>) {
-  const auto copy = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
-    if constexpr (body_facts<Body>::facts.where[K] == scope::row)
-      lanes_of<static_cast<int>(K)>(to)[0] = lanes_of<static_cast<int>(K)>(from)[0];
-  };
-  (copy(std::integral_constant<std::size_t, I>{}), ...);
-}
-
-/// The elements of the row that lie in no whole vector, by the last warp of its first block.
-template <class Body, int Ways, int P, class Stream, class Frame, class Accumulators>
-__device__ __forceinline__ void walk_ends(const Stream& stream, Frame& f, Accumulators& acc) {
-  if (stream.part != 0 || threadIdx.x / 32 + 1 != blockDim.x / 32) return;
-  const whole_vectors vectors = stream.vectors_of(stream.row);
-  const int length = static_cast<int>(stream.args.rnumel), head = vectors.first;
-  const int ends = length - vectors.count * Stream::width;
-  if (ends == 0) return;
-  frame<Body, row_end_tiling> end;
-  copy_row_values<Body>(f, end, typename Stream::numbers{});
-  tile<row_end_tiling> t;
-  t.fixed = stream.row;
-#pragma unroll 1
-  for (int k = static_cast<int>(threadIdx.x) % 32; k < ends; k += 32) {
-    t.at[0] = k < head ? k : length - ends + k;
-    t.ok[0] = true;
-    evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, end, t, stream.args);
-  }
-}
-
-template <class Body, int Ways, int P, class Stream, class Frame, class Threads>
-__device__ __forceinline__ void vectors_phase(Stream& stream, Frame& f, tile<typename Frame::tiling>& t, bool writer,
-                                              unsigned char* storage, const Threads& threads) {
-  using numbers = std::make_index_sequence<Body::size>;
-  evaluate<rows_of_phase<Body, P>>(f, t, stream.args, writer);
-  if constexpr (P < body_facts<Body>::num_phases) {
-    accumulators<Body, Ways> acc;
-    start<P, Ways>(Body{}, numbers{}, acc);
-    walk_ends<Body, Ways, P>(stream, f, acc);
-    stream.template loop<P>(t, [&] { evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, stream.args); });
-    if constexpr (reduces_phase<Body, P>) {
-      // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
-      combine_row<P, Ways>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
-      if (stream.share.parts > 1) {
-        exchange_in_team<P>(Body{}, numbers{}, acc, stream.share, stream.args.numel, stream.row, stream.part, threads);
-        combine_row<P, 1>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
-      }
-      finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
-    }
-  }
-}
-template <class Body, int Ways, class Stream, class Frame, std::size_t... P, class Threads>
-__device__ __forceinline__ void vectors_phases(std::index_sequence<P...>, Stream& stream, Frame& f,
-                                               tile<typename Frame::tiling>& t, bool writer, unsigned char* storage,
-                                               const Threads& threads) {
-  (vectors_phase<Body, Ways, static_cast<int>(P)>(stream, f, t, writer, storage, threads), ...);
-}
-
 }  // namespace detail
 
 /// Rows of any length below 2^30, of which as many are on their way as shared memory has places.
@@ -241,7 +201,7 @@ __global__ void __launch_bounds__(Threads, 1)
     detail::tile<tiling> tile;
     tile.fixed = stream.row;
     detail::frame<Body, tiling> frame;
-    detail::vectors_phases<Body, detail::row_ways<Body, tiling::size>>(
+    detail::streamed_phases<Body, detail::row_ways<Body, tiling::size>>(
         std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, stream, frame, tile,
         threads.thread() == 0 && stream.part == 0, streamed_rows, threads);
   }

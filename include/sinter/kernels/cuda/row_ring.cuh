@@ -22,14 +22,17 @@ struct stream_share {
 
 namespace detail {
 
-/// Which loads are streamed: those of whole rows, neighbour after neighbour.
-template <class S>
-inline constexpr int streamed_bytes = 0;
-template <int Slot, class T, class At>
-inline constexpr int streamed_bytes<load<Slot, T, At, -1>> =
+/// Bytes of an element of accesses to whole rows, neighbour after neighbour; of others 0.
+template <class T, class At>
+inline constexpr int bytes_along_rows =
     row_place<At>::facts.plain&& row_place<At>::facts.along_r&& row_place<At>::facts.along_x
         ? static_cast<int>(sizeof(T))
         : 0;
+/// Which loads are streamed.
+template <class S>
+inline constexpr int streamed_bytes = 0;
+template <int Slot, class T, class At>
+inline constexpr int streamed_bytes<load<Slot, T, At, -1>> = bytes_along_rows<T, At>;
 template <class Body>
 struct stream_facts;
 template <class... S>

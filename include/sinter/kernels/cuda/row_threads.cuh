@@ -8,6 +8,15 @@
 
 namespace sinter::cuda::detail {
 
+/// The values of a row that a frame of other lanes has.
+template <class Body, class To, class From, std::size_t... I>
+__device__ __forceinline__ void copy_row_values(std::index_sequence<I...>, To& to, From& from) {
+  const auto copy = [&]<int S>(std::integral_constant<int, S>) {
+    if constexpr (body_facts<Body>::facts.where[S] == scope::row) lanes_of<S>(to)[0] = lanes_of<S>(from)[0];
+  };
+  (copy(std::integral_constant<int, static_cast<int>(I)>{}), ...);
+}
+
 /// The threads that share a row: blockDim.x of them, or Threads when that is known. Where a block has another shape,
 /// another class with the same members says how its threads share rows.
 template <int Threads>

@@ -51,13 +51,6 @@ struct run_statement<load<Slot, T, At, Mask>> {
     } else if constexpr (Frame::tiling::template stages<I>) {
       compute_t<T> raw[shape::width];
       t.staging.template read<I, T>(raw, Frame::tiling::adjoining && !t.ok[u] ? 0 : u);  // others may write there
-      if constexpr (shape::in_shifted_row && !Frame::tiling::padded) {
-        if (!reads_item<I, At, Frame>(t, u, args.sizes)) {
-#pragma unroll
-          for (int j = 0; j < shape::width; ++j)
-            if (t.lane_ok(u, j)) raw[j] = widen<T>(memory::element(base, j, t, u, args.sizes));
-        }
-      }
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
     } else {

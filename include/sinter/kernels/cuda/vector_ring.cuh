@@ -27,10 +27,7 @@ __device__ __forceinline__ void write_shared(unsigned address, const uint4& v) {
 template <class S>
 inline constexpr int returned_bytes = 0;
 template <int Slot, class T, int A, class At>
-inline constexpr int returned_bytes<store<Slot, T, A, At, -1>> =
-    row_place<At>::facts.plain&& row_place<At>::facts.along_r&& row_place<At>::facts.along_x
-        ? static_cast<int>(sizeof(T))
-        : 0;
+inline constexpr int returned_bytes<store<Slot, T, A, At, -1>> = bytes_along_rows<T, At>;
 template <class Body>
 struct return_facts;
 template <class... S>
