@@ -107,6 +107,11 @@ void test_views(const char* name) {
   compare<padded_rows<T, 65, 40>, T, T, T>(name, {40, 65}, 38 * 65, 1, 0);
 }
 
+/// One value, to the rows of eight that an index names: nothing goes in chunks.
+using scattered = body<scalar<0, float>, load<0, std::int64_t, at<0, x_term<1, 8>>>,
+                       scatter_store<1, float, 0, at<0, x_term<1, 1, 8>>, 1, 8, 6, -1>>;
+static_assert(cuda::detail::loose_facts<scattered>::width == 0);
+
 }  // namespace
 
 TEST_CASE("loose chunks, broadcasts of any width") {

@@ -168,7 +168,7 @@ struct loose_facts<body<S...>> {
 
   /// Bytes of the elements that are loaded or stored; all loads and stores can be done in chunks.
   struct element_sizes {
-    int smallest = 0, largest = 0, stored = 0;
+    int smallest = 16, largest = 0, stored = 0;  // 16: none is larger
     long reach = 1;
     bool regular = true;
   };
@@ -177,7 +177,7 @@ struct loose_facts<body<S...>> {
     const auto take_in = [&]<class A>(A) {
       e.regular = e.regular && A::allowed;
       if constexpr (A::loads || A::stores) {
-        if (e.smallest == 0 || A::bytes < e.smallest) e.smallest = A::bytes;
+        if (A::bytes < e.smallest) e.smallest = A::bytes;
         if (A::bytes > e.largest) e.largest = A::bytes;
         if (A::loads && A::reach > e.reach) e.reach = A::reach;
         if (A::stores && A::bytes > e.stored) e.stored = A::bytes;
