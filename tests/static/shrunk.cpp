@@ -4,6 +4,8 @@
 
 #include <sinter/sinter.hpp>
 
+#include "../support/with.hpp"
+
 namespace si = sinter;
 using std::tuple;
 
@@ -92,3 +94,15 @@ constexpr auto of_constants = [](auto x) {
 };
 static_assert(si::fuse<M>(of_constants).kernel_count() == 1);
 static_assert(si::fuse<M>(of_constants).kernel(0).kind == si::kernel_kind::pointwise);
+
+// The first of two assignments waits for a loop, the second does not and was done before it. So it was where the loop
+// has one element.
+using Y = si::tensor<float, 12, 64>;
+constexpr auto assigned_twice = [](auto x, auto y, auto v) {
+  si::assign(x, si::amax(y, si::axis<-1>) + v);
+  return si::assign(x, v * 2);
+};
+static_assert(si::fuse<V, Y, V>(assigned_twice).kernel_count() == 2);
+constexpr si::options loops = with<&si::options::unroll_reductions_threshold, 0>;
+static_assert(si::fuse<loops, V, si::tensor<float, 12, 1>, V>(assigned_twice).kernel_count() == 2);
+static_assert(si::fuse<V, si::tensor<float, 12, 1>, V>(assigned_twice).kernel_count() == 1);

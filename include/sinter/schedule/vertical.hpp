@@ -118,14 +118,14 @@ constexpr void find_phases(const State& s, int a, int b, Phases& phase) {
 
 /// No member may overwrite an element that another member reads or writes in another iteration: of an input's earlier
 /// versions, each iteration touches only what it overwrites itself, and a matmul's operands none. Nor may a
-/// later loop over r follow, which would load the new elements. (Inductor's weak dependencies. Every iteration
-/// overwrites another element: assign refuses what repeats.)
+/// later loop over r follow, which would load the new elements, or after which an earlier version would be stored.
+/// (Inductor's weak dependencies. Every iteration overwrites another element: assign refuses what repeats.)
 template <class State>
 constexpr refusal overwrites_are_safe(State& s, int a, int b, const loop_space& space) {
   if (!s.list.buffers.overwrites) return refusal::none;
   bool safe = true;
   int phase[decltype(s.list.nodes)::capacity]{};
-  if (space.rnumel != 1) find_phases(s, a, b, phase);
+  if (s.groups[a].has_reduction || s.groups[b].has_reduction) find_phases(s, a, b, phase);
   s.each_member(a, b, [&](int writer) {
     const node& root = (*s.g)[s.list.nodes[writer].root];
     if (!overwrites(root.what)) return;
@@ -143,13 +143,14 @@ constexpr refusal overwrites_are_safe(State& s, int a, int b, const loop_space& 
       s.each_member(a, b, [&](int m) {
         if (s.list.nodes[m].kind == node_kind::matmul && !s.list.ancestors[other].contains(m)) before_product = true;
       });
-      const bool once_per_row = n.space.numel == space.numel && n.space.rnumel == 1;
-      if (phase[other] > phase[writer] && !once_per_row) safe = false;
+      const bool later = phase[other] > phase[writer];
+      const bool once_per_row = n.space.numel == space.numel && n.space.rnumel == 1;  // its loads wait for no loop
+      if (later && !once_per_row) safe = false;
       for (int k = 0; k < n.num_dependencies; ++k) {
         const dependency& d = s.list.dependencies[n.first_dependency + k];
         if (d.buffer >= w.root || memory_of(*s.g, d.buffer) != memory) continue;
-        if (d.star || root.what == op::scatter || before_product || !(access_in(d, n, space, s.list) == written))
-          safe = false;
+        const bool elsewhere = d.star || !(access_in(d, n, space, s.list) == written);
+        if (elsewhere || root.what == op::scatter || before_product || (later && d.write)) safe = false;
       }
     });
   });
