@@ -106,3 +106,12 @@ static_assert(si::fuse<V, Y, V>(assigned_twice).kernel_count() == 2);
 constexpr si::options loops = with<&si::options::unroll_reductions_threshold, 0>;
 static_assert(si::fuse<loops, V, si::tensor<float, 12, 1>, V>(assigned_twice).kernel_count() == 2);
 static_assert(si::fuse<V, si::tensor<float, 12, 1>, V>(assigned_twice).kernel_count() == 1);
+
+// An operand that loads nothing is computed where a matmul reads it. Below a view that its loops cannot index there is a
+// buffer all the same: the matmul did not say that it reads it, and the buffer had no memory.
+constexpr auto product_of_filled = [](auto x) {
+  auto filled = si::exp(si::reshape<2, 16>(si::full_like(x, 0.5f)));
+  return si::matmul(filled, si::transpose(filled));
+};
+static_assert(si::fuse<si::tensor<float, 4, 2, 4>>(product_of_filled).kernel_count() == 2);
+static_assert(si::fuse<si::tensor<float, 4, 2, 4>>(product_of_filled).workspace_bytes() == 256);

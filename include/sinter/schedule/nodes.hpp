@@ -167,16 +167,19 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
     for (int k = 0; n.kind == node_kind::custom && k < root.num_operands(); ++k)
       list.dependencies.push_back({root.operands[k], false, true});
     for (int k = 0; n.kind == node_kind::matmul && k < 2; ++k) {
-      int v = root.operands[k];
-      while (is_view(g[v].what) && !list.buffers.is_loaded(v)) v = g[v].operands[0];
-      if (list.buffers.is_loaded(v)) list.dependencies.push_back({static_cast<short>(v), false, true});
-      const extents& from = g.shape(root.operands[k]);  // the views between are indexed by rows and columns
+      const extents& from = g.shape(root.operands[k]);  // views of the operand are indexed by rows and columns
       l.space.rnumel = from[k == 0 ? from.rank - 1 : from.rank - 2];
       l.emit_yield(root.operands[k], l.axes_coordinates(from, 1u << (k == 0 ? from.rank - 1 : from.rank - 2)));
     }
     if (l.blocked >= 0) {
       list.dependencies.count = n.first_dependency;
       return l.blocked;
+    }
+    for (const instruction& i : l.code) {  // operands, or what those that loaded nothing found in a view's buffer
+      bool known = i.code != opcode::load && i.code != opcode::gather_load;
+      for (int k = n.first_dependency; k < list.dependencies.size(); ++k)
+        known = known || list.dependencies[k].buffer == i.buffer;
+      if (!known) list.dependencies.push_back({i.buffer, false, true});
     }
     const access_form linear = offset_of(linear_coordinates(shape, loop_var::x, list.numbers),
                                          row_major_strides(shape, list.numbers), list.numbers);
