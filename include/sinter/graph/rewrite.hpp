@@ -99,6 +99,9 @@ constexpr short unchanged(const Graph& g, const node& n) {
   }
 }
 
+/// Are sums, products and quotients of such values finite? Constant expressions know no others.
+constexpr bool is_moderate(double value) { return -1e150 < value && value < 1e150; }
+
 /// Arithmetic on two floating constants, done here and in double.
 template <class Builder>
 constexpr short folded(Builder& b, const node& n) {
@@ -107,6 +110,7 @@ constexpr short folded(Builder& b, const node& n) {
   const node& y = b.nodes[n.operands[1]];
   if (x.what != op::constant || y.what != op::constant || b.shape(n.operands[0]).rank != 0) return -1;
   const double p = b.scalars[x.attr].real, q = b.scalars[y.attr].real;
+  if (!is_moderate(p) || !is_moderate(q)) return -1;
   double value = 0;
   switch (n.what) {
     case op::add:
@@ -119,7 +123,7 @@ constexpr short folded(Builder& b, const node& n) {
       value = p * q;
       break;
     case op::div:
-      if (q == 0) return -1;
+      if (-1e-150 < q && q < 1e-150) return -1;
       value = p / q;
       break;
     case op::maximum:
@@ -161,11 +165,32 @@ constexpr bool uniform_reduction(const node& n, dtype type, number count, scalar
       value = {};
       return true;
     case op::sum:
+      if (!is_floating(type) || !is_moderate(value.real)) return false;
       value.real *= static_cast<double>(count);
-      return is_floating(type);
+      return true;
     default:
       return false;
   }
+}
+
+/// Node n with one constant for all elements.
+template <class Builder>
+constexpr short filled(Builder& b, const node& n, const scalar_source& constant) {
+  const short value = b.add_constant(n.type, constant);
+  if (b.nodes[value].shape == n.shape) return value;
+  node all{};
+  all.what = op::broadcast, all.type = n.type, all.shape = n.shape, all.origin = n.origin;
+  all.operands[0] = value;
+  return b.add(all);
+}
+
+/// What has no elements need not be computed: any constant will do.
+template <class Builder>
+constexpr short without_elements(Builder& b, const node& n) {
+  const op_kind kind = row(n.what).kind;
+  const bool computes = kind == op_kind::pointwise || kind == op_kind::indexing || kind == op_kind::reduction ||
+                        kind == op_kind::scan || kind == op_kind::matmul;
+  return computes && numel(b.lists[n.shape]) == 0 ? filled(b, n, {}) : short{-1};
 }
 
 /// Reductions of no elements, or of one constant, are constants; of one element, also those that cannot be unrolled are
@@ -175,30 +200,26 @@ constexpr short trivial_reduction(Builder& b, const node& n) {
   if (!is_reduction(n.what)) return -1;
   const short x = n.operands[0];
   const number count = numel(reduced_axes(b.shape(x), static_cast<unsigned>(n.attr)));
-  const auto append = [&](op what, dtype type, short shape, short p, short q) {
+  const auto append = [&](op what, short shape, short p, short q) {
     node made{};
-    made.what = what, made.type = type, made.shape = shape, made.origin = n.origin;
+    made.what = what, made.type = n.type, made.shape = shape, made.origin = n.origin;
     made.operands[0] = p, made.operands[1] = q;
     return b.add(made);
   };
-  const auto spread = [&](scalar_source constant) {
-    const short value = b.add_constant(n.type, constant);
-    return b.nodes[value].shape == n.shape ? value : append(op::broadcast, n.type, n.shape, value, -1);
-  };
   const bool finds = n.what == op::argmax || n.what == op::argmin;
   if (count == 0 || (count == 1 && finds))
-    return spread(count == 0 ? empty_reduction(n.what, n.type) : scalar_source{});
+    return filled(b, n, count == 0 ? empty_reduction(n.what, n.type) : scalar_source{});
   short source = x;
   while (is_view(b.nodes[source].what)) source = b.nodes[source].operands[0];
   if (b.nodes[source].what == op::constant && is_static(count)) {
     scalar_source value = b.scalars[b.nodes[source].attr];
-    if (value.size == 0 && uniform_reduction(n, b.nodes[source].type, count, value)) return spread(value);
+    if (value.size == 0 && uniform_reduction(n, b.nodes[source].type, count, value)) return filled(b, n, value);
   }
   if (count != 1 || (n.what != op::m2 && n.what != op::sumexp)) return -1;
-  const short zero = append(op::sub, n.type, b.nodes[x].shape, x, x);  // or NaN
-  const short value = n.what == op::m2 ? append(op::mul, n.type, b.nodes[x].shape, zero, zero)
-                                       : append(op::exp, n.type, b.nodes[x].shape, zero, -1);
-  return b.nodes[value].shape == n.shape ? value : append(op::reshape, n.type, n.shape, value, -1);
+  const short zero = append(op::sub, b.nodes[x].shape, x, x);  // or NaN
+  const short value =
+      n.what == op::m2 ? append(op::mul, b.nodes[x].shape, zero, zero) : append(op::exp, b.nodes[x].shape, zero, -1);
+  return b.nodes[value].shape == n.shape ? value : append(op::reshape, n.shape, value, -1);
 }
 
 /// A scan of at most one element is a copy.
@@ -247,6 +268,7 @@ constexpr graph<Capacity> rewrite(const graph<Capacity>& g) {
     short result = detail::unchanged(b, n);
     if (result >= 0 && !is_view(n.what) && detail::changes_later(b, result, g, id)) result = -1;
     if (result < 0) result = detail::folded(b, n);
+    if (result < 0) result = detail::without_elements(b, n);
     if (result < 0) result = detail::trivial_reduction(b, n);
     if (result < 0) result = detail::trivial_scan(b, n);
     renamed[id] = result >= 0 ? result : b.add(n);
