@@ -123,3 +123,11 @@ static_assert(si::fuse<si::tensor<float, 4, 0, 8>>(padded_nothing).kernel_count(
 // The maximum of nothing is infinite; folding what is computed of it was no constant expression.
 constexpr auto of_nothing = [](auto x) { return si::maximum(si::amax(x) / si::amax(x), si::c<1>); };
 static_assert(si::fuse<si::tensor<float, 0>>(of_nothing).kernel_count() == 1);
+
+// The mean inside an unrolled sum of the same rows counted as often as the sum has elements, so that the sum was stored,
+// and eager had a kernel less where more followed.
+constexpr auto over_spread = [](auto x) {
+  auto centred = x - si::mean(x, si::axis<-1>, si::keepdim);
+  return x / si::sum(si::square(centred), si::axis<-1>, si::keepdim);
+};
+static_assert(si::fuse<si::tensor<float, 6, 3>>(over_spread).kernel_count() == 1);

@@ -103,7 +103,8 @@ struct inlined_work {
   fixed_set<Capacity> loads[Capacity]{};   ///< loads, by the node that indexes the buffer
   fixed_set<Capacity> bases[Capacity]{};   ///< the buffers themselves
   fixed_set<Capacity> values[Capacity]{};  ///< values computed
-  int unrolled_reads[Capacity]{};          ///< of unrolled reductions: one for each element, inside another times those
+  int unrolled_reads[Capacity]{};          ///< of unrolled reductions: an element each, or those of other rows inside
+  short unrolled[Capacity]{};              ///< the reduction that reads so much
 };
 
 template <int Capacity>
@@ -120,12 +121,18 @@ constexpr void add_work(const graph<Capacity>& g, int id, const realization<Capa
     else w.loads[id].insert(w.loads[operand]);
     w.bases[id].insert(w.bases[operand]);
     w.values[id].insert(w.values[operand]);
-    if (w.unrolled_reads[operand] > w.unrolled_reads[id]) w.unrolled_reads[id] = w.unrolled_reads[operand];
+    if (w.unrolled_reads[operand] <= w.unrolled_reads[id]) continue;
+    w.unrolled_reads[id] = w.unrolled_reads[operand];
+    w.unrolled[id] = w.unrolled[operand];
   }
   if (!is_view(n.what)) w.values[id].insert(id);
   if (!r.unrolled.contains(id)) return;
-  const number reads = numel(reduced_axes(g.shape(n.operands[0]), static_cast<unsigned>(n.attr)));
-  w.unrolled_reads[id] = (w.unrolled_reads[id] > 1 ? w.unrolled_reads[id] : 1) * static_cast<int>(reads);
+  const extents& rows = g.shape(n.operands[0]);
+  const node& inner = g[w.unrolled[id]];
+  const bool same_rows = w.unrolled_reads[id] > 0 && inner.attr == n.attr && g.shape(inner.operands[0]) == rows;
+  const int each = w.unrolled_reads[id] > 0 && !same_rows ? w.unrolled_reads[id] : w.loads[id].size() > 0;
+  w.unrolled_reads[id] = each * static_cast<int>(numel(reduced_axes(rows, static_cast<unsigned>(n.attr))));
+  w.unrolled[id] = static_cast<short>(id);
 }
 
 /// Is a value made of what is overwritten before its last user? Then it must be kept.
