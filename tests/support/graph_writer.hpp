@@ -1,6 +1,5 @@
-// The user's vocabulary at run time: what expr/ does for types known to the compiler, on the same builder, for shapes that
-// are values. What to write is random_graph.hpp's matter.
-// SPDX-License-Identifier: BSL-1.0
+// The user's vocabulary at run time: what expr/ does for types known to the compiler, on the same builder, for shapes
+// that are values. What to write is random_graph.hpp's matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <optional>
@@ -137,6 +136,48 @@ class writer {
     return pointwise(op::mul, {{id}, {pointwise(op::rsqrt, {{pointwise(op::add, {{squares}, literal(0.5)})}})}});
   }
 
+  short log_softmax(short id, unsigned mask) {
+    const si::origin_scope call(&t_, "log_softmax");
+    const short shifted = pointwise(op::sub, {{id}, {reduce(op::amax, id, mask, true)}});
+    const short total = reduce(op::sum, pointwise(op::exp, {{shifted}}), mask, true);
+    return pointwise(op::sub, {{shifted}, {pointwise(op::log, {{total}})}});
+  }
+  short logsumexp(short id, unsigned mask, bool keepdim) {
+    const si::origin_scope call(&t_, "logsumexp");
+    const short top = reduce(op::amax, id, mask, true);
+    const short safe = pointwise(op::where, {{pointwise(op::isinf, {{top}})}, constant(0), {top}});
+    const short total = reduce(op::sum, pointwise(op::exp, {{pointwise(op::sub, {{id}, {safe}})}}), mask, true);
+    const short result = pointwise(op::add, {{pointwise(op::log, {{total}})}, {safe}});
+    return keepdim ? result : reshape(result, si::kept_axes(shape(id), mask));
+  }
+  short triangle(short id, bool upper, int diagonal) {
+    const si::origin_scope call(&t_, upper ? "triu" : "tril");
+    const extents all = shape(id);
+    const short offset = pointwise(op::sub, {{iota(all, all.rank - 1)}, {iota(all, all.rank - 2)}});
+    const short kept = pointwise(upper ? op::ge : op::le, {{offset}, constant(diagonal)});
+    return pointwise(op::where, {{kept}, {id}, {full(type(id), all, constant(0))}});
+  }
+  bool has_room_for_customs() const { return t_.customs.size() < 4; }
+  short custom(const si::custom_function& f, const std::vector<short>& operands) {
+    const si::origin_scope call(&t_, f.name);
+    node n{};
+    n.what = op::custom, n.type = type(operands[0]), n.shape = t_.intern(shape(operands[0]));
+    n.attr = static_cast<short>(t_.customs.push_back(f));
+    for (std::size_t k = 0; k < operands.size(); ++k) n.operands[k] = current(operands[k]);
+    return t_.add(n);
+  }
+  short realize(short id) {
+    const si::origin_scope call(&t_, "realize");
+    return t_.add(op::realize, type(id), shape(id), current(id));
+  }
+  short no_fuse(short id) {
+    id = current(id);
+    short base = id;
+    while (si::is_view(t_.nodes[base].what)) base = t_.nodes[base].operands[0];
+    if (!si::is_leaf(t_.nodes[base].what) && t_.nodes[base].what != op::assign) t_.nodes[base].set_apart = true;
+    return id;
+  }
+
   short permute(short id, const extents& order) {
     id = current(id);
     return si::detail::add_permute(&t_, id, si::detail::permuted(shape(id), order), order);
@@ -186,6 +227,40 @@ class writer {
     const extents to = shape(index);
     extents map{to.rank, {}};
     for (int d = 0; d < to.rank; ++d) map[d] = d == axis ? -1 : d;
+    return put(target, index, value, to, map);
+  }
+  /// The same with rows: those at `index` along one axis, whose place in the value's shape the index's dimensions take.
+  short index_put(short target, short index, const operand& value, int axis) {
+    const si::origin_scope call(&t_, "index_put");
+    const int more = shape(index).rank - 1;
+    extents map{shape(target).rank, {}}, aligned = shape(index);
+    for (int d = 0; d < map.rank; ++d) map[d] = d < axis ? d : d == axis ? -1 : d + more;
+    for (int d = axis + 1; d < map.rank; ++d) aligned.push_back(1);
+    return put(target, reshape(index, aligned), value, si::detail::indexed_shape(shape(target), axis, shape(index)),
+               map);
+  }
+  /// And at rows i and columns j, together or apart.
+  short index_put(short target, short i, short j, const operand& value) {
+    const si::origin_scope call(&t_, "index_put");
+    const std::optional<extents> both = together({{i}, {j}});
+    const operand rows = count(target, 1, dtype::i64), columns = count(target, 2, dtype::i64), zero = constant(0);
+    const auto binary = [&](op what, operand x, operand y) { return operand{pointwise(what, {x, y})}; };
+    const auto from_start = [&](short index, operand extent) {
+      return operand{pointwise(op::where, {binary(op::lt, {index}, zero), binary(op::add, {index}, extent), {index}})};
+    };
+    const operand row = from_start(i, rows), column = from_start(j, columns);
+    const operand is_there =
+        binary(op::logical_and, binary(op::logical_and, binary(op::ge, row, zero), binary(op::lt, row, rows)),
+               binary(op::logical_and, binary(op::ge, column, zero), binary(op::lt, column, columns)));
+    const short position = pointwise(
+        op::where, {is_there, binary(op::add, binary(op::mul, row, columns), column), binary(op::mul, rows, columns)});
+    const extents rest = si::detail::kept_last(shape(target), 2);
+    extents map{shape(target).rank, {-2, -1}};
+    for (int d = 2; d < map.rank; ++d) map[d] = both->rank + d - 2;
+    return put(target, reshape(position, si::detail::joined(*both, si::detail::with_ones(rest, ~0u))), value,
+               si::detail::joined(*both, rest), map);
+  }
+  short put(short target, short index, const operand& value, const extents& to, const extents& map) {
     node n{};
     n.what = op::scatter, n.type = type(target);
     n.operands[0] = current(target);

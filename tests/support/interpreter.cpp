@@ -117,7 +117,7 @@ cell folded(op what, const std::vector<cell>& row) {
   switch (what) {
     case op::sum: {
       if constexpr (real) {
-        double total = 0;
+        double total = row.empty() ? 0 : -0.;  // which is neutral: a sum of -0 alone is -0, as where it is unrolled
         for (const cell& c : row) total += c.real;
         return put(total);
       } else {
@@ -309,7 +309,11 @@ class evaluation {
     if (sinter::is_scan(n.what)) return scanned_along(n, out);
     if (n.what == op::assign) return assigned(n);
     if (n.what == op::scatter) return scattered(n);
-    if (n.what == op::custom) return custom(n, out);
+    if (n.what == op::custom) {
+      std::vector<const array*> operands;
+      for (int k = 0; k < n.num_operands(); ++k) operands.push_back(&operand(n, k));
+      return called(p_.customs[static_cast<std::size_t>(n.attr)], operands, out);
+    }
     if (n.what == op::reshape && count(out.shape) != count(operand(n, 0).shape)) throw std::logic_error("reshape changes the element count");
     const std::int64_t size = count(out.shape);
     for (std::int64_t i = 0; i < size; ++i) out.cells.push_back(element(n, indices_of(i, out.shape)));
@@ -427,27 +431,6 @@ class evaluation {
     return out;
   }
 
-  /// The op itself, on operands rounded to their element types, as they lie in memory.
-  array custom(const node& n, array out) const {
-    sinter::custom_call call{};
-    std::vector<std::vector<char>> memory;
-    const auto bind = [&](const array& a, sinter::custom_array& to) {
-      const std::size_t item = static_cast<std::size_t>(sinter::item_size(a.type));
-      memory.emplace_back(static_cast<std::size_t>(count(a.shape)) * item + 1);
-      for (std::size_t i = 0; i < a.cells.size(); ++i) encode(a.type, a.cells[i], &memory.back()[i * item]);
-      to.data = memory.back().data(), to.type = a.type, to.rank = static_cast<int>(a.shape.size());
-      std::int64_t stride = 1;
-      for (int d = to.rank - 1; d >= 0; stride *= to.extents[d--]) to.extents[d] = a.shape[static_cast<std::size_t>(d)], to.strides[d] = stride;
-    };
-    for (int k = 0; k < n.num_operands(); ++k) bind(operand(n, k), call.operands[k]);
-    bind(out, call.result);
-    if (count(out.shape) > 0) p_.customs[static_cast<std::size_t>(n.attr)].host(call);
-    const std::size_t item = static_cast<std::size_t>(sinter::item_size(out.type));
-    for (std::int64_t i = 0; i < count(out.shape); ++i)
-      out.cells.push_back(decode(out.type, static_cast<char*>(call.result.data) + static_cast<std::size_t>(i) * item));
-    return out;
-  }
-
   array scattered(const node& n) const {
     array out = operand(n, 0);
     const array &v = operand(n, 1), &index = operand(n, 2);
@@ -487,6 +470,27 @@ std::int64_t count(const std::vector<std::int64_t>& shape) {
   std::int64_t n = 1;
   for (std::int64_t s : shape) n *= s;
   return n;
+}
+
+/// On operands rounded to their element types, as they lie in memory.
+array called(const sinter::custom_function& f, const std::vector<const array*>& operands, array out) {
+  sinter::custom_call call{};
+  std::vector<std::vector<char>> memory;
+  const auto bind = [&](const array& a, sinter::custom_array& to) {
+    const std::size_t item = static_cast<std::size_t>(sinter::item_size(a.type));
+    memory.emplace_back(static_cast<std::size_t>(count(a.shape)) * item + 1);
+    for (std::size_t i = 0; i < a.cells.size(); ++i) encode(a.type, a.cells[i], &memory.back()[i * item]);
+    to.data = memory.back().data(), to.type = a.type, to.rank = static_cast<int>(a.shape.size());
+    std::int64_t stride = 1;
+    for (int d = to.rank - 1; d >= 0; stride *= to.extents[d--]) to.extents[d] = a.shape[static_cast<std::size_t>(d)], to.strides[d] = stride;
+  };
+  for (std::size_t k = 0; k < operands.size(); ++k) bind(*operands[k], call.operands[k]);
+  bind(out, call.result);
+  if (count(out.shape) > 0) f.host(call);
+  const std::size_t item = static_cast<std::size_t>(sinter::item_size(out.type));
+  for (std::int64_t i = 0; i < count(out.shape); ++i)
+    out.cells.push_back(decode(out.type, static_cast<char*>(call.result.data) + static_cast<std::size_t>(i) * item));
+  return out;
 }
 
 std::vector<array> evaluate(const program& p, std::vector<array>& inputs, storage kind) {

@@ -57,6 +57,8 @@ cell fold(sinter::op reduction, sinter::dtype type, const std::vector<cell>& row
 cell multiplied(sinter::dtype type, const std::vector<cell>& a, const std::vector<cell>& b);  ///< one element of a matmul
 cell converted(sinter::dtype from, sinter::dtype to, const cell& c);
 cell rounded(sinter::dtype type, cell c);
+/// A custom op, called with its operands in row-major order; `out` has the result's dtype and shape.
+array called(const sinter::custom_function& f, const std::vector<const array*>& operands, array out);
 /// A scalar of the graph; `size` is the value of its run-time number, if it has one.
 cell literal(const sinter::scalar_source& s, sinter::dtype type, std::int64_t size);
 

@@ -68,7 +68,11 @@ class execution {
 
   std::vector<array> run() {
     for (const auto& parts : p_.kernels) {
-      for (part_ = 0; part_ < static_cast<int>(parts.size()); ++part_) run_part(parts[static_cast<std::size_t>(part_)]);
+      const int custom = p_.customs[static_cast<std::size_t>(kernel_)];
+      if (custom >= 0) run_custom(custom);
+      else
+        for (part_ = 0; part_ < static_cast<int>(parts.size()); ++part_)
+          run_part(parts[static_cast<std::size_t>(part_)]);
       ++kernel_;
     }
     std::vector<array> results;
@@ -414,6 +418,30 @@ class execution {
     know(k.numbers.definitions);
     const auto none = [](std::int64_t, std::int64_t, const cell&) { fail("a loop hands a value to no matmul"); };
     for (const auto& s : k.sections) run_body(k, make_body(k, s), value(k.space.numel), value(k.space.rnumel), none);
+  }
+
+  /// Reads all of its operands, which lie as they are said to, and writes all of its result.
+  void run_custom(int id) {
+    const node& n = g_.nodes[id];
+    std::vector<array> operands;
+    for (int k = 0; k < n.num_operands(); ++k) {
+      const int operand = n.operands[k], memory = memory_of(operand);
+      const node& base = g_.nodes[memory];
+      array a{g_.nodes[operand].type, shape(operand), {}};
+      for (std::int64_t i = 0; i < count(a.shape); ++i)
+        a.cells.push_back(read(
+            operand,
+            base.what == op::input
+                ? static_cast<std::int64_t>(position(static_cast<std::size_t>(base.attr), static_cast<std::size_t>(i)))
+                : i,
+            {kernel_}));
+      operands.push_back(a);
+    }
+    std::vector<const array*> pointers;
+    for (const array& a : operands) pointers.push_back(&a);
+    const array out = called(g_.customs[static_cast<std::size_t>(n.attr)], pointers, {n.type, shape(id), {}});
+    for (std::size_t i = 0; i < out.cells.size(); ++i)
+      write(id, static_cast<std::int64_t>(i), out.cells[i], {kernel_, 0, 0, -1, 1});
   }
 
   void run_matmul(const sinter::detail::lowered_kernel<>& k) {

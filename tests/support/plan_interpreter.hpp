@@ -15,13 +15,17 @@ namespace reference {
 struct lowered_plan {
   program graph;                                                       ///< after rewriting
   std::vector<std::vector<sinter::detail::lowered_kernel<>>> kernels;  ///< their parts, which run at once
+  std::vector<int> customs;                                            ///< the custom op that a kernel is, or -1
   std::vector<sinter::detail::planned_buffer> buffers;
 };
 
 template <int Capacity>
 lowered_plan lower(const sinter::detail::plan<Capacity>& p) {
-  lowered_plan out{make_program(*p.fusion.state.g), {}, {p.buffers.begin(), p.buffers.end()}};
+  const auto& s = p.fusion.state;
+  lowered_plan out{make_program(*s.g), {}, {}, {p.buffers.begin(), p.buffers.end()}};
   out.kernels.resize(static_cast<std::size_t>(p.kernels.size()));
+  for (const auto& k : p.kernels)
+    out.customs.push_back(s.is_custom(k.group) ? s.list.nodes[s.groups[k.group].head].root : -1);
   for (int k = 0; k < p.kernels.size(); ++k)
     for (int part = 0; part < p.kernels[k].num_parts; ++part)
       out.kernels[static_cast<std::size_t>(k)].push_back(sinter::detail::lower_group(p, k, part));

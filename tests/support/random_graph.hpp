@@ -5,46 +5,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include "graph_writer.hpp"
-#include "interpreter.hpp"
-#include "sinter/run/program.hpp"
+#include "random_pool.hpp"
 
 namespace generated {
 
-/// splitmix64: the same numbers on every platform.
-class random {
- public:
-  explicit random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
-  std::uint64_t bits() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  int below(int n) { return static_cast<int>(bits() % static_cast<std::uint64_t>(n)); }
-  bool chance(int percent) { return below(100) < percent; }
-  double uniform(double low, double high) { return low + (high - low) * static_cast<double>(bits() >> 11) * 0x1p-53; }
-
- private:
-  std::uint64_t state_;
-};
-
-/// A graph as traced, with arguments to evaluate it on.
-struct graph_case {
-  std::unique_ptr<si::trace> trace = std::make_unique<si::trace>();
-  std::vector<reference::array> inputs;  ///< elements in row-major order; a scalar by value has one
-};
-
 /// Takes random steps; each adds an expression of earlier ones to the pool.
-class generator {
+class generator : pool {
  public:
-  generator(unsigned seed, int steps, long most_elements)
-      : pick_(seed), most_(most_elements), t_(*result_.trace), w_(t_) {
+  generator(unsigned seed, int steps, long most_elements) : pool(seed, most_elements) {
     add_inputs();
     for (int i = 0; i < steps && !t_.overflowed() && t_.nodes.size() + 60 < si::max_nodes; ++i) step();
     add_outputs();
@@ -52,118 +23,6 @@ class generator {
   graph_case take() { return std::move(result_); }
 
  private:
-  using operand = writer::operand;
-
-  // ---- inputs and results
-  // ---------------------------------------------------------------------------------------------
-
-  void add_inputs() {
-    const long sizes[] = {1, 2, 3, 4, 5, 6, 8, 12, 15, 16};
-    for (number& s : sizes_) s = sizes[pick_.below(most_ < 200 ? 8 : 10)];
-    if (pick_.chance(12)) sizes_[pick_.below(4)] = 0;
-    const int num_named = pick_.chance(30) ? 1 + pick_.below(2) : 0;
-    for (int i = 0; i < num_named; ++i) sizes_[i] = si::symbol(si::hash(i == 0 ? "rows" : "columns"));
-    const std::int64_t actual[] = {pick_.chance(8) ? 0 : 1 + pick_.below(6), 1 + pick_.below(4)};
-    const int n = 1 + pick_.below(4);
-    for (int i = 0; i < n; ++i) add_input(i, actual);
-  }
-  void add_input(int argument, const std::int64_t* actual) {
-    const bool by_value = argument > 0 && pick_.chance(8);
-    extents shape{};
-    const int rank = by_value ? 0 : pick_.chance(10) ? pick_.below(5) : 1 + pick_.below(3);
-    for (int d = 0; d < rank; ++d) shape.push_back(pick_.chance(12) ? 1 : sizes_[pick_.below(4)]);
-    node n{};
-    n.what = op::input, n.type = some_type(), n.shape = t_.intern(shape), n.attr = static_cast<short>(argument);
-    const short id = t_.add(n);
-    t_.inputs.push_back({id, !by_value && pick_.chance(10), by_value});
-    reference::array a{n.type, {}, {}};
-    for (int d = 0; d < rank; ++d) {
-      t_.numbers.define(shape[d], si::number_rule::input_extent, argument, d);
-      a.shape.push_back(si::is_static(shape[d]) ? shape[d] : actual[shape[d] == sizes_[0] ? 0 : 1]);
-    }
-    result_.inputs.push_back(a);
-    const std::int64_t count = reference::count(a.shape);
-    for (std::int64_t i = 0; i < count; ++i) result_.inputs.back().cells.push_back(some_element(n.type));
-    pool_.push_back(id);
-  }
-  dtype some_type() {
-    if (pick_.chance(70)) return dtype::f32;
-    const dtype types[] = {dtype::f64, dtype::f16, dtype::bf16, dtype::i32,
-                           dtype::i64, dtype::u8,  dtype::i8,   dtype::boolean};
-    return types[pick_.below(8)];
-  }
-  reference::cell some_element(dtype type) {
-    if (type == dtype::boolean) return whole(pick_.below(2));
-    if (!si::is_floating(type)) return whole(pick_.below(9) - (type == dtype::u8 ? 0 : 4));
-    const double special[] = {0, 1, -1, 1e30, HUGE_VAL, -HUGE_VAL, NAN};
-    return reference::rounded(type, {pick_.chance(1) ? special[pick_.below(7)] : pick_.uniform(-2, 2), 0});
-  }
-  static reference::cell whole(int v) { return {static_cast<double>(v), v}; }
-
-  void add_outputs() {
-    const int n = pick_.chance(60) ? 1 : 1 + pick_.below(4);
-    if (!t_.assigns.empty() && pick_.chance(30)) return;
-    for (int i = 0; i < n; ++i) {
-      const short id = w_.current(
-          pool_[i == 0 ? pool_.size() - 1 : static_cast<std::size_t>(pick_.below(static_cast<int>(pool_.size())))]);
-      si::detail::add_output(t_, id, w_.shape(id));
-    }
-  }
-
-  // ---- choosing
-  // -------------------------------------------------------------------------------------------------------
-
-  /// The value of a number for these inputs.
-  std::int64_t actual(number n) const {
-    if (si::is_static(n)) return n;
-    const si::number_definition& d = t_.numbers.definitions[t_.numbers.find(n)];
-    switch (d.rule) {
-      case si::number_rule::product:
-        return actual(d.a) * actual(d.b);
-      case si::number_rule::sum:
-        return actual(d.a) + actual(d.b);
-      case si::number_rule::quotient:
-        return actual(d.b) == 0 ? 0 : actual(d.a) / actual(d.b);
-      default:
-        return result_.inputs[static_cast<std::size_t>(d.a)].shape[static_cast<std::size_t>(d.b)];
-    }
-  }
-  std::int64_t count(const extents& e) const {
-    std::int64_t n = 1;
-    for (int d = 0; d < e.rank; ++d) n *= actual(e[d]);
-    return n;
-  }
-  bool fits(const extents& e) const { return e.rank <= 5 && count(e) <= most_; }
-  short any() {
-    const int n = static_cast<int>(pool_.size());
-    const int back = pick_.chance(60) ? pick_.below(std::min(n, 3)) : pick_.below(n);
-    return w_.current(pool_[static_cast<std::size_t>(n - 1 - back)]);
-  }
-  /// An operand that broadcasts with the others to something small, a scalar if luck fails.
-  operand beside(const std::vector<operand>& others) {
-    for (int tries = 0; tries < 6; ++tries) {
-      std::vector<operand> all = others;
-      all.push_back({any()});
-      const std::optional<extents> shape = w_.together(all);
-      if (shape && fits(*shape)) return all.back();
-    }
-    return scalar();
-  }
-  operand scalar() {
-    const double values[] = {0, 1, 2, -1, 0.5, 3};
-    return pick_.chance(50) ? writer::literal(values[pick_.below(6)]) : writer::constant(values[pick_.below(4)]);
-  }
-  int some_axis(short id) { return pick_.below(w_.shape(id).rank); }
-  unsigned some_axes(short id) {
-    const int rank = w_.shape(id).rank;
-    if (rank == 0 || pick_.chance(15)) return (1u << rank) - 1;
-    const unsigned mask = 1u << pick_.below(rank);
-    return mask | static_cast<unsigned>(pick_.below(1 << rank));
-  }
-
-  // ---- steps
-  // ----------------------------------------------------------------------------------------------------------
-
   void step() {
     const int k = pick_.below(100);
     const short a = any();
@@ -182,10 +41,11 @@ class generator {
     else if (k < 87) keep(fetched(a));
     else if (k < 89)
       keep(pick_.chance(60) ? w_.iota(w_.shape(a), some_axis(a)) : w_.full(w_.type(a), w_.shape(a), scalar()));
-    else if (k < 96) keep(product(a));
+    else if (k < 95) keep(product(a));
+    else if (k < 96) keep(triangle(a));
     else if (k < 97) keep(recast(a));
     else if (k < 98) list();
-    else if (pick_.chance(40)) keep(scattered(a));
+    else if (k < 99) keep(pick_.chance(60) ? scattered(a) : pick_.chance(60) ? hinted(a) : custom(a));
     else assign();
   }
   /// A foreach: for each member the same steps, beginning with another value. (A list in a list is part of it.)
@@ -217,7 +77,7 @@ class generator {
   }
   op any_op(int arity) {
     while (true) {
-      const op what = static_cast<op>(pick_.below(si::num_ops - 1));  // the last is a scan; seeds keep their graphs
+      const op what = static_cast<op>(pick_.below(si::num_ops));
       if (si::is_pointwise(what) && si::row(what).arity == arity && what != op::cast && what != op::widen &&
           what != op::clone)
         return what;
@@ -260,12 +120,15 @@ class generator {
   }
   short composite(short a) {
     if (!si::is_floating(w_.type(a))) a = w_.cast(a, dtype::f32);
-    const int k = pick_.below(4);
-    if (k == 0) return w_.softmax(a, some_axes(a));
-    if (k == 1) return w_.layer_norm(a);
-    if (k == 2) return w_.rms_norm(a);
+    const int k = pick_.below(7);
+    if (k == 0) return w_.layer_norm(a);
+    if (k == 1) return w_.rms_norm(a);
     const unsigned mask = some_axes(a);
-    return w_.variance(a, mask, pick_.chance(50));
+    if (k == 2) return w_.softmax(a, mask);
+    if (k == 3) return w_.log_softmax(a, mask);
+    if (k == 4) return w_.logsumexp(a, mask, pick_.chance(50));
+    const short spread = w_.variance(a, mask, pick_.chance(50));
+    return k == 5 ? spread : w_.pointwise(op::sqrt, {{spread}});
   }
 
   short permuted(short a) {
@@ -404,26 +267,71 @@ class generator {
     return fits(to) ? w_.gather(a, index(to, n), to, map) : short{-1};
   }
 
-  /// Every second place along an axis, from one end or the other, in or out of range: no place is written twice.
-  short scattered(short a) {
-    const int axis = some_axis(a);
-    extents at = w_.shape(a);
-    if (actual(at[axis]) < 9) return -1;
-    at[axis] = 1 + pick_.below(4);
-    if (!fits(at)) return -1;
+  short triangle(short a) {
+    return w_.shape(a).rank < 2 ? short{-1} : w_.triangle(a, pick_.chance(50), pick_.below(4) - 1);
+  }
+  /// A wish of the user's about a value.
+  short hinted(short a) { return pick_.chance(50) ? w_.realize(a) : w_.no_fuse(a); }
+
+  /// A kernel of the user's: the first operand backwards, and every second element of another that is like it.
+  static void turn_and_mix(const si::custom_call& c) {
+    const std::size_t size = static_cast<std::size_t>(si::item_size(c.result.type));
+    const auto at = [&](const si::custom_array& a, std::int64_t i) {
+      return a.as<char>() + static_cast<std::size_t>(i) * size;
+    };
+    const std::int64_t n = c.result.numel();
+    const bool is_mixed = c.operands[1].data != nullptr;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const char* from = is_mixed && i % 2 == 1 ? at(c.operands[1], i) : at(c.operands[0], n - 1 - i);
+      std::copy(from, from + size, at(c.result, i));
+    }
+  }
+  short custom(short a) {
+    if (!w_.has_room_for_customs()) return -1;
+    std::vector<short> operands = {a};
+    const short b = any();
+    if (w_.type(b) == w_.type(a) && w_.shape(b) == w_.shape(a)) operands.push_back(b);
+    return w_.custom({"turn_and_mix", &turn_and_mix, nullptr}, operands);
+  }
+
+  /// Every second place, from one end or the other, in or out of range: no place is written twice.
+  short places(const extents& shape, int axis) {
     const double step = pick_.chance(50) ? 2 : -2, start = pick_.below(3) - 1;
-    const short steps = w_.pointwise(op::mul, {{w_.iota(at, axis)}, {-1, step, false, si::category::integral}});
-    const short index =
-        w_.cast(w_.pointwise(op::add, {{steps}, {-1, start, false, si::category::integral}}), dtype::i64);
-    operand value = scalar();
+    const short steps = w_.pointwise(op::mul, {{w_.iota(shape, axis)}, writer::constant(step)});
+    return w_.pointwise(op::add, {{steps}, writer::constant(start)});
+  }
+  operand replacement(const extents& shape) {
     for (int tries = 0; tries < 6; ++tries) {
       const short v = any();
-      const std::optional<extents> all = w_.together({{v}, {index}});
-      if (!all || !(*all == at)) continue;
-      value = {v};
-      break;
+      const extents& given = w_.shape(v);
+      bool fits = given.rank <= shape.rank;
+      for (int i = 1; fits && i <= given.rank; ++i)
+        fits = given[given.rank - i] == 1 || given[given.rank - i] == shape[shape.rank - i];
+      if (fits) return {v};
     }
-    return w_.scatter(a, index, value, axis);
+    return scalar();
+  }
+  short scattered(short a) {
+    const extents all = w_.shape(a);
+    const int axis = some_axis(a), k = pick_.below(3), n = 1 + pick_.below(4);
+    if (actual(all[axis]) <= 2 * n) return -1;  // places from the start and from the end would meet
+    extents at = all;
+    at[axis] = n;
+    if (!fits(at)) return -1;
+    if (k == 0) return w_.scatter(a, places(at, axis), replacement(at), axis);
+    if (k == 1) {
+      const bool in_pairs = all.rank < 5 && n % 2 == 0 && pick_.chance(50);
+      short index = places({1, {n}}, 0);
+      if (in_pairs) index = w_.reshape(index, {2, {n / 2, 2}});
+      return w_.index_put(a, index, replacement(si::detail::indexed_shape(all, axis, w_.shape(index))), axis);
+    }
+    if (axis > 1 || all.rank < 2 || actual(all[1 - axis]) == 0) return -1;
+    const short unique = places({1, {n}}, 0);
+    const short free = pick_.chance(30) ? w_.iota({1, {1}}, 0) : index({1, {n}}, all[1 - axis]);
+    extents rows{1, {n}};
+    for (int d = 2; d < all.rank; ++d) rows.push_back(all[d]);
+    return axis == 0 ? w_.index_put(a, unique, free, replacement(rows))
+                     : w_.index_put(a, free, unique, replacement(rows));
   }
 
   short product(short a) {
@@ -461,25 +369,9 @@ class generator {
     if (!w_.is_assignable(target)) return;
     if (pick_.chance(30) && w_.shape(target).rank > 0) target = cut(w_.current(target));
     const extents to = w_.shape(target);
-    operand value = scalar();
-    for (int tries = 0; tries < 6; ++tries) {
-      const short v = any();
-      const std::optional<extents> all = w_.together({{v}, {target}});
-      if (all && *all == to) {
-        value = {v};
-        break;
-      }
-    }
+    const operand value = replacement(to);
     w_.assign(target, value);
   }
-
-  random pick_;
-  long most_;
-  graph_case result_;
-  si::trace& t_;
-  writer w_;
-  number sizes_[4]{};
-  std::vector<short> pool_;
 };
 
 }  // namespace generated
