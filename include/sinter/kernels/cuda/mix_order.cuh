@@ -15,16 +15,6 @@
 
 namespace sinter::cuda::detail {
 
-/// The rows of a block walk on independently: each has a barrier of its own (of the 16 that hardware has, for blocks of
-/// walk_block threads with more than 32 to a row).
-template <int Threads>
-struct walk_threads : row_threads<Threads> {
-  static __device__ __forceinline__ void sync() {
-    using row = row_threads<Threads>;
-    asm volatile("bar.sync %0, %1;" ::"r"(row::row() + 1), "r"(row::count()) : "memory");
-  }
-};
-
 /// Blocks have part.length rows each, the first ones one more.
 __device__ __forceinline__ std::int64_t first_row(const split_part& part, std::int64_t rows, std::int64_t block) {
   const std::int64_t more = rows - part.length * gridDim.x;
@@ -61,7 +51,6 @@ constexpr int walks_at_once(int block, int columns) {
 
 /// Threads of the looped kernel, and of the persistent one where rows are short enough for several in a block.
 inline constexpr int walk_block = 256;
-static_assert(walk_block / 64 < 16);
 
 /// Where the states of reduction I lie: those of block `slot`, column after column.
 template <class Column, int I, class S, int Width>
@@ -261,16 +250,16 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
 
   const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
   const std::int64_t end = detail::first_row(part, args.numel, blockIdx.x + 1);
-  const detail::walk_threads<Threads> walkers_of_row;
+  const detail::row_threads<Threads> walkers_of_row;
   int turn = 0;
   if (in_batches && threads > 32) {
     if constexpr (in_batches) {
       using row_numbers = std::make_index_sequence<Row::size>;
       constexpr int ways = detail::row_ways<Row, lanes>, at_once = detail::rows_at_once<Row, Column, Width, Items>;
       const int apart = static_cast<int>(blockDim.y);
-      for (std::int64_t at = begin + threadIdx.y; at < end; at += detail::rows_of_batch * apart, turn ^= 1) {
+      for (std::int64_t first = begin; first < end; first += detail::rows_of_batch * apart, turn ^= 1) {
         unsigned char* const batch = storage + turn * batch_bytes;
-        const std::int64_t left = (end - at + apart - 1) / apart;
+        const std::int64_t at = first + threadIdx.y, left = (end - at + apart - 1) / apart;
         const int count = left < detail::rows_of_batch ? static_cast<int>(left) : detail::rows_of_batch;
         for (int k = 0; k < count; k += at_once) {
           detail::walked_row<Row, Column, row_tiling, column_tiling> rows[at_once];
