@@ -178,6 +178,90 @@ TEST_CASE("columns: softmax") {
   test_softmax<bf16, 512, 512>("column softmax bf16, static", 512, 777);
 }
 
+TEST_CASE("columns: softmax of teams of blocks") {
+  using sinter::detail::choose_column_teams;
+  static_assert(choose_column_teams(4096, 16384, 32, 4).parts == 22 &&
+                choose_column_teams(4096, 16384, 32, 4).teams == 12);
+  static_assert(choose_column_teams(50257, 500, 32, 4).parts == 1 &&
+                choose_column_teams(1, 300000, 32, 4).parts == 264);
+  static_assert(choose_column_teams(64, 40, 32, 4).parts == 1 && choose_column_teams(0, 10, 32, 4).tiles == 0);
+  for (const auto& [columns, rows] : {std::pair{1, 300001},
+                                      {3, 70000},
+                                      {31, 4001},
+                                      {33, 20000},
+                                      {65, 65},
+                                      {256, 9000},
+                                      {257, 20011},
+                                      {1000, 4096},
+                                      {2048, 3000},
+                                      {4100, 777},
+                                      {30000, 100},
+                                      {50257, 33}}) {
+    test_softmax<float, d0, -1>("teams, softmax f32", columns, rows);
+    test_softmax<bf16, d0, -1>("teams, softmax bf16", columns, rows);
+  }
+  test_softmax<float, d0, -1>("teams, softmax f32", 516, 5000, 1);
+  test_softmax<bf16, d0, -1>("teams, softmax bf16", 8200, 513, 3);
+  test_softmax<float, d0, -1>("teams, softmax f32 that no team holds", 40, 300000);
+  test_softmax<float, 1000, 1000>("teams, softmax f32, static", 1000, 8192);
+  test_softmax<bf16, 2001, 2001>("teams, softmax bf16, static", 2001, 3001);
+}
+
+TEST_CASE("columns: a norm of teams of blocks, in place and the same every time") {
+  // (x - mean) * rsqrt(m2 / rows + 1e-5) * weight[r] + bias[x], and the greatest of each column.
+  const auto test = [](auto zero, std::int64_t columns, std::int64_t rows) {
+    using T = decltype(zero);
+    using B =
+        body<load<0, T, at_column<d0>>, reduce<ops::m2, T, float, 0>, reduce<ops::sum, T, float, 0>,
+             reduce<ops::amax, T, float, 0>, store<3, float, 3, at_x>, row_length<float>,
+             compute<ops::div, float, float, 2, 5>, compute<ops::div, float, float, 1, 5>,
+             constant<float, __builtin_bit_cast(long, 1e-5)>, compute<ops::add, float, float, 7, 8>,
+             compute<ops::rsqrt, float, float, 9>, compute<ops::sub, float, float, 0, 6>,
+             compute<ops::mul, float, float, 11, 10>, load<1, float, at_r>, compute<ops::mul, float, float, 12, 13>,
+             load<2, float, at_x>, compute<ops::add, float, float, 14, 15>, store<0, T, 16, at_column<d0>>>;
+    const auto a = numbers<T>(rows * columns, 1);
+    const auto weight = numbers<float>(rows, 2), bias = numbers<float>(columns, 3);
+    device_array<float> dw(weight), db(bias), most(columns);
+    auto args = make_args<4, 0, 1>(columns, rows);
+    args.pointers[1] = dw.data(), args.pointers[2] = db.data(), args.pointers[3] = most.data(), args.sizes[0] = columns;
+    const std::string what = label("teams, norm in place", rows, columns);
+    std::vector<T> first;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      device_array<T> data(a);
+      args.pointers[0] = data.data();
+      launch<B>(what, args);
+      data.check_guards(what);
+      const auto now = data.host();
+      if (repeat == 0) first = now;
+      else
+        check_close(
+            what + " again", now, [&](std::size_t k) { return number(first[k]); }, 0, 0);
+    }
+    std::vector<double> mean(columns, 0.0), squares(columns, 0.0), greatest(columns, -1e300);
+    for (std::size_t k = 0; k < a.size(); ++k) mean[k % columns] += number(a[k]) / static_cast<double>(rows);
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      squares[k % columns] += std::pow(number(a[k]) - mean[k % columns], 2);
+      greatest[k % columns] = std::max(greatest[k % columns], number(a[k]));
+    }
+    check_close(
+        what, first,
+        [&](std::size_t k) {
+          const std::size_t x = k % columns;
+          const double scale = 1 / std::sqrt(squares[x] / static_cast<double>(rows) + 1e-5);
+          return (number(a[k]) - mean[x]) * scale * weight[k / columns] + bias[x];
+        },
+        step_of<T>(), 2e-5);
+    check_close(
+        what + " greatest", most.host(), [&](std::size_t x) { return greatest[x]; }, 0, 0);
+    most.check_guards(what);
+  };
+  for (const auto& [columns, rows] :
+       {std::pair{1, 1}, {1, 5000}, {40, 63}, {40, 64}, {129, 20000}, {516, 4000}, {2048, 2000}, {9001, 130}}) {
+    test(float{}, columns, rows);
+    test(bf16{}, columns, rows);
+  }
+}
+
 // ---- element stores, operands of row scope, mixed types
 // ------------------------------------------------------------------
 
@@ -276,12 +360,16 @@ TEST_CASE("columns: 64-bit indices give the same") {
   device_array<float> da(a), narrow(rows * columns), wide(rows * columns);
   auto args = make_args<2, 0, 1>(columns, rows);
   args.pointers[0] = da.data(), args.sizes[0] = columns;
-  cuda::kernel_memory none(nullptr, {});
   using B = softmax<float, d0>;
+  const auto size = reduction_workspace<B, orientation::column>(columns, rows);
   args.pointers[1] = narrow.data();
-  run("32-bit", [&] { cuda::detail::launch_column<4, int>(B{}, args, 1, none, nullptr, "red_test"); });
+  run_with_memory("32-bit", size, [&](auto& memory) {
+    cuda::detail::launch_column_teams<4, int>(B{}, args, memory, nullptr, "red_test");
+  });
   args.pointers[1] = wide.data();
-  run("64-bit", [&] { cuda::detail::launch_column<1, std::int64_t>(B{}, args, 1, none, nullptr, "red_test"); });
+  run_with_memory("64-bit", size, [&](auto& memory) {
+    cuda::detail::launch_column_teams<1, std::int64_t>(B{}, args, memory, nullptr, "red_test");
+  });
   const auto expected = narrow.host();
   check_close(
       "64-bit = 32-bit", wide.host(), [&](std::size_t i) { return expected[i]; }, 2e-6, 0);

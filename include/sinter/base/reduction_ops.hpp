@@ -265,7 +265,11 @@ struct sumexp {
   template <class T>
   SINTER_HOST_DEVICE static constexpr T quick_exp(T x) {
 #ifdef __CUDA_ARCH__
-    if constexpr (std::is_same_v<T, float>) return ::__expf(x);
+    if constexpr (std::is_same_v<T, float>) {
+      float power;  // beside a sum of at least 1 what is subnormal may be nothing: three instructions less
+      asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 0x1.715476p+0f));
+      return power;
+    }
 #endif
     return math::exp(x);
   }

@@ -21,7 +21,8 @@ template <class Body, orientation O, long Rnumel = -1, long Numel = -1>
 struct reduction_loop {
   static constexpr bool can_split =
       detail::split_facts<Body>::can_split || detail::scan_facts<Body>::can_split ||
-      (detail::shares_rows<Body, O>() && (Rnumel < 0 || Rnumel >= 2 * detail::split_row_part));
+      (detail::shares_rows<Body, O>() && (Rnumel < 0 || Rnumel >= 2 * detail::split_row_part)) ||
+      (O == orientation::column && detail::shared_column_facts<Body>::possible);
   static constexpr workspace_size workspace(std::int64_t numel, std::int64_t rnumel) {
     if constexpr (body_facts<Body>::has_scan)
       return {0, detail::round_up(scan_workspace_bytes<Body, O>(numel, rnumel), 16)};

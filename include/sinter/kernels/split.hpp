@@ -106,6 +106,36 @@ constexpr std::int64_t most_parts(std::int64_t numel, std::int64_t rnumel, int r
   return parts < 1 ? 1 : parts < most ? parts : most;
 }
 
+/// Columns of a body of several phases: blocks form teams, each of which takes one set of columns after another. A
+/// block has some rows of the set, few enough that they wait on the chip from phase to phase.
+struct column_teams {
+  std::int64_t tiles = 0;    // sets of columns
+  int parts = 1, teams = 1;  // blocks of a team
+};
+/// Blocks that run at once, two on each of 132 multiprocessors, and bytes of rows that each has room for, in 227 KB of
+/// shared memory for both.
+inline constexpr int team_blocks = 264;
+inline constexpr std::int64_t team_bytes = 96 << 10;
+/// What a meeting of a team takes, in rows.
+inline constexpr std::int64_t team_meeting = 256;
+/// The shortest part, in rows.
+inline constexpr std::int64_t team_part = 32;
+/// Sets are `span` columns at most. Blocks beyond what the rows need make parts shorter where sets are few.
+constexpr column_teams choose_column_teams(std::int64_t numel, std::int64_t rnumel, int span, int row_bytes) {
+  column_teams best{(numel + span - 1) / span};
+  const std::int64_t held = (rnumel * span * row_bytes + team_bytes - 1) / team_bytes;
+  std::int64_t most = held <= 1 ? team_blocks : held < team_blocks ? team_blocks / held : 1, least = -1;
+  if (most > best.tiles) most = best.tiles;
+  for (std::int64_t teams = most; teams > 0 && 2 * teams >= most; --teams) {
+    const std::int64_t possible = rnumel / team_part, all = team_blocks / teams;
+    const std::int64_t parts = possible < 1 ? 1 : all < possible ? all : possible;
+    const std::int64_t cost = (best.tiles + teams - 1) / teams * ((rnumel + parts - 1) / parts + team_meeting);
+    if (least >= 0 && cost >= least) continue;
+    least = cost, best.teams = static_cast<int>(teams), best.parts = static_cast<int>(parts);
+  }
+  return best;
+}
+
 }  // namespace detail
 
 /// Into how many parts the reduced space is cut when the body allows it; 1 is no split. Of columns: at most.
@@ -127,6 +157,28 @@ constexpr bool shares_rows() {
   using facts = body_facts<Body>;
   return O == orientation::row && facts::has_reduction && !facts::has_scan && !split_facts<Body>::can_split;
 }
+
+/// Columns that teams of blocks share because the body has several phases: how many, at most, in a set. They are 128
+/// bytes of a row, so that memory gives whole lines, and 64 at most; fewer where a block's states take too much room.
+template <class Body>
+struct shared_column_facts;
+template <class... S>
+struct shared_column_facts<body<S...>> : shared_row_facts<body<S...>> {
+  using shared_row_facts<body<S...>>::row_bytes;
+  static constexpr bool possible =
+      body_facts<body<S...>>::has_reduction && !body_facts<body<S...>>::has_scan && !split_facts<body<S...>>::can_split;
+  static constexpr int states = (state_bytes<S> + ... + 0);
+  static constexpr int span = [] {
+    int smallest = 8;
+    ((smallest = row_load_bytes<S> > 0 && row_load_bytes<S> < smallest ? row_load_bytes<S> : smallest), ...);
+    int columns = smallest < 2 ? 64 : 128 / smallest;
+    while (columns > 1 && columns * states > 2048) columns /= 2;
+    return columns;
+  }();
+  static constexpr column_teams choose(std::int64_t numel, std::int64_t rnumel) {
+    return choose_column_teams(numel, rnumel, span, row_bytes);
+  }
+};
 }  // namespace detail
 
 /// What cuda::reduction<Body, O> needs.
@@ -141,6 +193,14 @@ constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rn
     using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
     if (parts > 1) return detail::workspace_of(shared::counters(numel), shared::offset(shared::size, numel, parts));
+  }
+  if constexpr (O == orientation::column) {
+    using shared = detail::shared_column_facts<Body>;
+    if constexpr (shared::possible) {
+      const detail::column_teams shape = shared::choose(numel, rnumel);
+      if (shape.parts > 1)
+        return detail::workspace_of(shared::counters(shape.tiles), shared::offset(shared::size, numel, shape.parts));
+    }
   }
   return {};
 }

@@ -203,13 +203,18 @@ inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::i
                                     (reduction_of<S>::folds_arrays &&
                                      (Tiling::width > 1 || Tiling::guards || !reduction_of<S>::folds_places)));
 
+/// The same of a tile across memory, for each of its columns.
+template <class S, class Tiling>
+inline constexpr bool folds_items = Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 &&
+                                    reduction_of<S>::folds_arrays && !reduction_of<S>::folds_places;
+
 /// One tile's element values into the states: lane l into state l % Ways, or, where arrays fold for less, all into one.
 template <bool Wanted, int I, class S, int Ways, class Accumulators, class Frame>
 __device__ __forceinline__ void step_item(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t, int u) {
   if constexpr (Wanted) {
     using tiling = typename Frame::tiling;
     using fold = reduction_of<S>;
-    if constexpr (!folds_tile<S, typename Frame::body_type, tiling>) {
+    if constexpr (!folds_tile<S, typename Frame::body_type, tiling> && !folds_items<S, tiling>) {
       const auto step = [&](int j) {
         const int lane = u * tiling::width + j;
         const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
@@ -232,6 +237,16 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
     using tiling = typename Frame::tiling;
     using fold = reduction_of<S>;
     using pairs = fold_pairs<S, typename Frame::body_type>;
+    if constexpr (folds_items<S, tiling>) {
+#pragma unroll
+      for (int j = 0; j < tiling::width; ++j) {
+        typename fold::value v[tiling::items];
+#pragma unroll
+        for (int u = 0; u < tiling::items; ++u) v[u] = lane_of<fold::operand>(f, u * tiling::width + j);
+        auto& state = lanes_of<I>(acc)[j];
+        state = fold::combine(state, fold::of(v, t.ok, [](int) { return std::int64_t(0); }));
+      }
+    }
     if constexpr (folds_tile<S, typename Frame::body_type, tiling>) {
       typename fold::value v[tiling::size];
       bool in[tiling::size];

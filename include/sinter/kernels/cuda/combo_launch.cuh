@@ -96,7 +96,8 @@ struct combo_loop<reduction_loop<Body, orientation::column, Rnumel, Numel>> {
     if (args.numel <= 0) return 0;
     const bool wide = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                       access_facts<Body>::template fits<width, loop_var::x>(args);
-    const std::int64_t splits = loop::can_split ? num_splits(orientation::column, args.numel, args.rnumel) : 1;
+    const std::int64_t splits =
+        sinter::detail::split_facts<Body>::can_split ? num_splits(orientation::column, args.numel, args.rnumel) : 1;
     const std::int64_t groups = args.numel / (wide ? width : 1);
     at.variant = wide ? combo_variant::wide : combo_variant::narrow_long;
     at.along = threads_for(groups < 32 ? groups : 32);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 namespace sinter::cuda::detail {
 
@@ -14,6 +15,23 @@ __device__ __forceinline__ void copy_async(void* shared, const void* global) {
   const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");
 #endif
+}
+/// 4, 8 or 16 bytes, or a multiple of that.
+template <int Bytes>
+__device__ __forceinline__ void copy_async_of(void* shared, const void* global) {
+  if constexpr (Bytes % 16 == 0) {
+#pragma unroll
+    for (int at = 0; at < Bytes; at += 16)
+      copy_async(static_cast<unsigned char*>(shared) + at, static_cast<const unsigned char*>(global) + at);
+  } else {
+    static_assert(Bytes == 4 || Bytes == 8);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    memcpy(shared, global, Bytes);
+#else
+    const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(global), "n"(Bytes) : "memory");
+#endif
+  }
 }
 /// Ends a group of copies.
 __device__ __forceinline__ void copy_commit() {

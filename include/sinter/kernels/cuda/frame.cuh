@@ -29,6 +29,7 @@ struct tiling {
   static constexpr bool stages = false;
   static constexpr bool reads_ahead = false;  // all of a tile's before anything is stored: results lie near
   static constexpr bool guards = false;       // loads look whether an item is `ok`
+  static constexpr bool even = false;         // items are as far apart as the first two, `ok` or not
   static constexpr bool padded = false;       // what is staged has room around it for vectors that rows end in
   static constexpr bool adjoining = false;    // ... none: other rows begin where one ends
   static constexpr bool shifted = false;      // rows may begin and end inside of a vector; see shifted.hpp

@@ -167,6 +167,15 @@ struct linear_step<at<Offset, Terms...>> {
   SINTER_HOST_DEVICE static constexpr long of([[maybe_unused]] loop_var v) {
     return ((term_facts<Terms>::variable == v ? term_facts<Terms>::coef : 0) + ... + 0);
   }
+  /// The same if it is known at run time only.
+  SINTER_HOST_DEVICE static constexpr bool even([[maybe_unused]] loop_var v) {
+    return ((term_facts<Terms>::variable != v || (term_facts<Terms>::div == 1 && term_facts<Terms>::mod == 0)) && ... &&
+            true);
+  }
+  template <class Sizes>
+  static __device__ __forceinline__ std::int64_t of([[maybe_unused]] loop_var v, const Sizes& sizes) {
+    return ((term_facts<Terms>::variable == v ? sinter::detail::resolve(term_facts<Terms>::coef, sizes) : 0) + ... + 0);
+  }
 };
 /// The offset of item u: where possible a constant from that of the first, so that they share an address.
 template <class At, class Tile, class Sizes>
@@ -175,6 +184,9 @@ __device__ __forceinline__ std::int64_t item_offset(const Tile& t, int u, const 
   if constexpr (known) {
     constexpr std::int64_t step = linear_step<At>::of(Tile::tiling::item);
     return offset_of<At>::at_xr(t.x(0), t.r(0), sizes) + static_cast<std::int64_t>(t.at[u] - t.at[0]) * step;
+  } else if constexpr (Tile::tiling::even && Tile::tiling::items > 1 && linear_step<At>::even(Tile::tiling::item)) {
+    const std::int64_t step = (t.at[1] - t.at[0]) * linear_step<At>::of(Tile::tiling::item, sizes);
+    return offset_of<At>::at_xr(t.x(0), t.r(0), sizes) + u * step;
   } else {
     return offset_of<At>::at_xr(t.x(u), t.r(u), sizes);
   }
@@ -243,7 +255,7 @@ struct lanes_at {
   using walk = offset_walk<At, Vector, Index>;
   template <class Tile, class Sizes>
   static __device__ __forceinline__ std::int64_t offset(int lane, const Tile& t, int u, const Sizes& sizes) {
-    if constexpr (Kind == access::irregular) {
+    if constexpr (Kind == access::irregular && !(Width == 1 && Tile::tiling::even)) {
       using index = typename Tile::index;
       return offset_of<At>::at_xr(static_cast<index>(Vector == loop_var::x ? t.x(u) + lane : t.x(u)),
                                   static_cast<index>(Vector == loop_var::r ? t.r(u) + lane : t.r(u)), sizes);

@@ -5,11 +5,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "sinter/kernels/cuda/column_parts.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction_column_shifted.cuh"
+#include "sinter/kernels/cuda/reduction_column_teams.cuh"
 #include "sinter/kernels/cuda/reduction_looped.cuh"
 #include "sinter/kernels/cuda/reduction_persistent.cuh"
 #include "sinter/kernels/cuda/reduction_short.cuh"
@@ -111,6 +113,38 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   const bool long_walk = part.length >= 32 * (column_block / shape.along);
   if (blocks > 1 && 16 * all <= 15 * places && long_walk) start.template operator()<start_rule::evenly>();
   else start.template operator()<start_rule::overlapping>();
+}
+
+/// Columns of several phases.
+template <int Width, class Index, class... S, class Args>
+void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using B = sinter::body<S...>;
+  using shared = sinter::detail::shared_column_facts<B>;
+  constexpr int items = team_items<B, Width>, reserved = 1024;  // of a multiprocessor for each block
+  constexpr int tile_bytes = items * team_staging<B, Width>::item_bytes;
+  const device_limits limits = limits_of_device(name);
+  const int of_two = (limits.shared_bytes + reserved) / 2 - reserved - team_storage<B>;
+  const bool two = of_two >= tile_bytes;
+  const int most = two ? of_two : limits.shared_bytes - team_storage<B>,
+            blocks = (two ? 2 : 1) * limits.multiprocessors;
+  const sinter::detail::column_teams shape = shared::choose(args.numel, args.rnumel);
+  team_share share{nullptr, memory.states(), shape.tiles};
+  share.parts = shape.parts < blocks ? shape.parts : blocks;
+  share.teams = shape.teams < blocks / share.parts ? shape.teams : blocks / share.parts;
+  share.length = (args.rnumel + share.parts - 1) / share.parts;
+  share.span = static_cast<int>(sinter::detail::round_up((args.numel + shape.tiles - 1) / shape.tiles, Width));
+  while ((Width << share.log_along) < share.span) ++share.log_along;
+  const std::int64_t rows = items * (team_threads >> share.log_along), wanted = (share.length + rows - 1) / rows;
+  const std::int64_t room = tile_bytes > 0 ? most / tile_bytes : std::numeric_limits<int>::max();
+  share.places = static_cast<int>(wanted < room ? wanted : room);
+  const int bytes = share.places * tile_bytes;
+  void (*const kernel)(Args, team_share) = &reduction_column_teams<B, Width, items, Index, Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  if (bytes > 0) allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
+  const auto grid = dim3(static_cast<unsigned>(share.teams * share.parts)), block = dim3(team_threads);
+  if (share.parts == 1) return launch(kernel, grid, block, bytes, stream, name, args, share);
+  share.counters = memory.counters(stream, name);
+  launch<start_rule::together>(kernel, grid, block, bytes, stream, name, args, share);
 }
 
 /// Threads of a block that walks a row element by element, in indices of 64 bits.
@@ -323,19 +357,26 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
 
 template <class Body, long StaticNumel, class Args>
 void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
-  constexpr int width = column_width<Body>(StaticNumel);
-  constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
-  const std::int64_t splits = can_split ? num_splits(orientation::column, args.numel, args.rnumel) : 1;
   const bool is_short = args.numel < narrow_limit && args.rnumel < narrow_limit;
-  if constexpr (column_shift_facts<Body>::width > 0) {
-    row_shift shift;
-    if (is_short && args.numel > 1 && column_shift_facts<Body>::find(args, shift))
-      return launch_shifted_columns(Body{}, args, shift, splits, memory, stream, name);
-  } else {
+  if constexpr (sinter::detail::shared_column_facts<Body>::possible) {
+    constexpr int wide = column_width<Body>(StaticNumel), most = sinter::detail::shared_column_facts<Body>::span;
+    constexpr int width = wide < most ? wide : most;
     if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
-      return launch_column<width, int>(Body{}, args, splits, memory, stream, name);
+      return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
+    return launch_column_teams<1, std::int64_t>(Body{}, args, memory, stream, name);
+  } else {
+    constexpr int width = column_width<Body>(StaticNumel);
+    const std::int64_t splits = num_splits(orientation::column, args.numel, args.rnumel);
+    if constexpr (column_shift_facts<Body>::width > 0) {
+      row_shift shift;
+      if (is_short && args.numel > 1 && column_shift_facts<Body>::find(args, shift))
+        return launch_shifted_columns(Body{}, args, shift, splits, memory, stream, name);
+    } else {
+      if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
+        return launch_column<width, int>(Body{}, args, splits, memory, stream, name);
+    }
+    launch_column<1, std::int64_t>(Body{}, args, splits, memory, stream, name);
   }
-  launch_column<1, std::int64_t>(Body{}, args, splits, memory, stream, name);
 }
 
 }  // namespace detail
