@@ -13,13 +13,9 @@ namespace {
 
 template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
 void launch(const std::string& what, const Args& args) {
-  const std::int64_t bytes = scan_workspace_bytes<Body, O>(args.numel, args.rnumel);
-  device_array<unsigned char> workspace(static_cast<std::size_t>(bytes));
-  run(what, [&] {
-    cuda::scan_kernel<Body, O, StaticRnumel, StaticNumel>(args, bytes > 0 ? workspace.data() : nullptr, nullptr,
-                                                          "per_test");
+  run_with_memory(what, scan_workspace<Body, O>(args.numel, args.rnumel), [&](cuda::kernel_memory& memory) {
+    cuda::scan_kernel<Body, O, StaticRnumel, StaticNumel>(args, memory, nullptr, "per_test");
   });
-  workspace.check_guards(what + " workspace");
 }
 
 /// Element r of row x of an array that is scanned along one of its axes.
@@ -47,10 +43,11 @@ using scan_and_sum = body<load<0, T, at_element<O, N>>, compute<ops::add, T, T, 
                           reduce<ops::sum, T, float, 3>, store<2, float, 5, at_x>>;
 
 template <class T, orientation O, long N, long StaticRnumel = -1, long StaticNumel = -1>
-void test_one(const char* name, std::int64_t rows, std::int64_t length, std::size_t shift = 0) {
+void test_one(const char* name, std::int64_t rows, std::int64_t length, std::size_t shift = 0,
+              std::size_t out_shift = 0) {
   const layout<O> where{rows, length};
   const auto a = numbers<T>(static_cast<std::size_t>(rows * length), 1);
-  device_array<T> da(a, shift), out(a.size()), beside(a.size());
+  device_array<T> da(a, shift), out(a.size(), out_shift), beside(a.size());
   device_array<float> sums(static_cast<std::size_t>(rows));
   auto args = make_args<3, 0, 1>(rows, length);
   args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.pointers[2] = sums.data();
@@ -101,6 +98,19 @@ TEST_CASE("scans: rows") {
   test_one<float, row, d0>("scan f32, dynamic", 600, 9000);
 }
 
+TEST_CASE("scans: long rows in parts, wherever they begin") {
+  constexpr auto row = orientation::row;
+  for (const std::size_t shift : {0, 1, 3}) {
+    for (const std::int64_t length : {16385, 20479, 20480, 20481, 24577})
+      for (const std::int64_t rows : {1, 2, 37}) test_one<float, row, d0>("long scan f32", rows, length, shift, shift);
+    test_one<float, row, d0>("long scan f32, short parts", 100, 16390, shift, shift);
+    for (const std::int64_t length : {17001, 65536, 1000004})
+      test_one<bf16, row, d0>("long scan bf16", 3, length, shift, shift);
+    test_one<float, row, d0>("long scan f32", 1, 4 << 20, shift, shift);
+    test_one<float, row, d0>("long scan f32, otherwise", 3, 100001, shift, 2);
+  }
+}
+
 TEST_CASE("scans: columns") {
   constexpr auto column = orientation::column;
   for (const std::int64_t rows : {1, 2, 3, 8, 31, 32, 33, 100, 256, 1000})
@@ -114,6 +124,11 @@ TEST_CASE("scans: columns") {
   test_one<bf16, column, 100, -1, 100>("column scan bf16, static", 100, 777);
   test_one<float, column, d0>("column scan f32, dynamic", 4096, 2500);
   test_one<float, column, d0>("column scan f32, dynamic", 3, 700000);
+  test_one<float, column, 4096, -1, 4096>("long column scan f32, static", 4096, 2500);
+  test_one<float, column, d0>("long column scan f32, some shared", 2100, 3001);
+  test_one<float, column, d0>("long column scan f32, in rounds", 20004, 1501);
+  test_one<float, column, d0>("long column scan f32, each alone", 16644, 1450);
+  test_one<bf16, column, d0>("long column scan bf16", 8200, 1500);
   test_one<float, column, d0>("column scan f32, dynamic", 70000, 100);
 }
 
@@ -255,10 +270,11 @@ TEST_CASE("scans: wide states and integers") {
     check_close(std::string(name) + " least", least.host(), [&](std::size_t k) { return low[k]; }, 0, 0);
     sums.check_guards(name), least.check_guards(name);
   };
-  for (const std::int64_t length : {16, 1000, 5000}) {
+  for (const std::int64_t length : {16, 1000, 5000, 100002}) {
     test(std::uint8_t{}, std::int64_t{}, "scan u8", length);
     test(std::int8_t{}, std::int64_t{}, "scan i8", length);
     test(double{}, double{}, "scan f64", length);
     test(std::int64_t{}, std::int64_t{}, "scan i64", length);
+    test(std::int32_t{}, std::int64_t{}, "scan i32", length);
   }
 }

@@ -24,8 +24,7 @@ struct reduction_loop {
       (detail::shares_rows<Body, O>() && (Rnumel < 0 || Rnumel >= 2 * detail::split_row_part)) ||
       (O == orientation::column && detail::shared_column_facts<Body>::possible);
   static constexpr workspace_size workspace(std::int64_t numel, std::int64_t rnumel) {
-    if constexpr (body_facts<Body>::has_scan)
-      return {0, detail::round_up(scan_workspace_bytes<Body, O>(numel, rnumel), 16)};
+    if constexpr (body_facts<Body>::has_scan) return scan_workspace<Body, O>(numel, rnumel);
     else return reduction_workspace<Body, O>(numel, rnumel);
   }
 };

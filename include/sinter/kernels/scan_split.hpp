@@ -92,21 +92,31 @@ constexpr std::int64_t slots_of(orientation o, std::int64_t parts) {
   return parts + (parts + scan_group(o) - 1) / scan_group(o);
 }
 
+constexpr std::int64_t scan_lines_of(orientation o, std::int64_t numel) {
+  return o == orientation::row ? numel : (numel + scan_column_line - 1) / scan_column_line;
+}
+/// The most parts that the workspace is for; 1: blocks share no line.
+constexpr std::int64_t most_scan_parts(orientation o, std::int64_t numel, std::int64_t rnumel) {
+  const std::int64_t part = o == orientation::row ? scan_row_part : scan_column_part;
+  if (numel <= 0 || scan_lines_of(o, numel) >= scan_split_lines * (o == orientation::row ? 1 : 16)) return 1;
+  return (rnumel + part - 1) / part;
+}
+
 }  // namespace detail
 
-/// Bytes of workspace that cuda::scan_kernel<Body, O> needs, 16-byte aligned; their content does not matter.
+/// What cuda::scan_kernel<Body, O> needs.
 template <class Body, orientation O>
-constexpr std::int64_t scan_workspace_bytes(std::int64_t numel, std::int64_t rnumel) {
+constexpr workspace_size scan_workspace(std::int64_t numel, std::int64_t rnumel) {
   using facts = detail::scan_facts<Body>;
   if constexpr (facts::can_split) {
-    const std::int64_t part = O == orientation::row ? detail::scan_row_part : detail::scan_column_part;
-    const std::int64_t parts = (rnumel + part - 1) / part;
-    const std::int64_t lines =
-        O == orientation::row ? numel : (numel + detail::scan_column_line - 1) / detail::scan_column_line;
-    if (numel <= 0 || parts <= 1 || lines >= detail::scan_split_lines * (O == orientation::row ? 1 : 16)) return 0;
-    return facts::offset(facts::size, O, lines, detail::slots_of(O, parts), numel);
+    const std::int64_t parts = detail::most_scan_parts(O, numel, rnumel);
+    if (parts <= 1) return {};
+    const std::int64_t lines = detail::scan_lines_of(O, numel), slots = detail::slots_of(O, parts);
+    const std::int64_t states = facts::offset(facts::size, O, lines, slots, numel),
+                       marked = facts::offset(facts::size, orientation::row, 1, slots, numel);
+    return detail::workspace_of(1, detail::round_up(states > marked ? states : marked, 16));
   } else {
-    return 0;
+    return {};
   }
 }
 

@@ -61,10 +61,11 @@ inline constexpr bool has_copy_engine = true;
 inline constexpr bool has_copy_engine = false;
 #endif
 
-/// Barriers in shared memory, by their addresses: complete when one thread has arrived and all bytes that it expects.
-__device__ __forceinline__ void barrier_begin([[maybe_unused]] unsigned barrier) {
+/// Barriers in shared memory, by their addresses: complete when `threads` threads have arrived and all bytes that they
+/// expect.
+__device__ __forceinline__ void barrier_begin([[maybe_unused]] unsigned barrier, [[maybe_unused]] int threads = 1) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
 #endif
 }
 /// Before the engine sees them.

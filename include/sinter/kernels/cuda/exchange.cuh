@@ -71,17 +71,23 @@ __device__ __forceinline__ T read_shared_by_blocks(const T* p) {
 }
 
 /// A state whose words are marked as written, so that whoever sees them all has it: no fence, no flag beside it. Every
-/// word is at zero before.
+/// word is at zero, or marked otherwise, before.
 template <class T>
 struct marked {
   static constexpr int count = words_of<T>::count;
   std::uint64_t words[count];
 
-  __device__ __forceinline__ void write(const T& value) {
+  __device__ __forceinline__ void write(const T& value, unsigned mark = 1) {
     const words_of<T> from(value);
 #pragma unroll
     for (int i = 0; i < count; ++i)
-      asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(words + i), "l"(std::uint64_t(1) << 32 | from.w[i]) : "memory");
+      asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(words + i), "l"(std::uint64_t(mark) << 32 | from.w[i])
+                   : "memory");
+  }
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(words + i), "l"(std::uint64_t(0)) : "memory");
   }
   __device__ __forceinline__ marked read() const {
     marked seen;
@@ -90,10 +96,10 @@ struct marked {
       asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(seen.words[i]) : "l"(words + i) : "memory");
     return seen;
   }
-  __device__ __forceinline__ bool is_there() const {
+  __device__ __forceinline__ bool is_there(unsigned mark = 1) const {
     bool all = true;
 #pragma unroll
-    for (int i = 0; i < count; ++i) all &= words[i] >> 32 != 0;
+    for (int i = 0; i < count; ++i) all &= words[i] >> 32 == mark;
     return all;
   }
   __device__ __forceinline__ T value() const {

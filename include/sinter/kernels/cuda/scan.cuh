@@ -68,8 +68,7 @@ __device__ __forceinline__ void scan_stage(Frame& f, const tile<typename Frame::
 #pragma unroll
     for (int u = 0; u < items; ++u) {
       typename scan::state own = scan::init();
-#pragma unroll
-      for (int j = 0; j < width; ++j) scan::step(own, lane_of<scan::operand>(f, u * width + j), t.r(u) + j);
+      each_lane(t, u, [&](int j) { scan::step(own, lane_of<scan::operand>(f, u * width + j), t.r(u) + j); });
       const auto in_warp = scan_lanes<scan>(own, threads.lanes());
       lanes_of<I>(before)[u] = u == 0 ? in_warp.before : scan::combine(running, in_warp.before);
       running = u == 0 ? in_warp.total : scan::combine(running, in_warp.total);
@@ -83,11 +82,10 @@ __device__ __forceinline__ void scan_stage(Frame& f, const tile<typename Frame::
 #pragma unroll
     for (int u = 0; u < items; ++u) {
       typename scan::state own = scan::combine(lanes_of<I>(start)[0], lanes_of<I>(before)[u]);
-#pragma unroll
-      for (int j = 0; j < width; ++j) {
+      each_lane(t, u, [&](int j) {
         scan::step(own, lane_of<scan::operand>(f, u * width + j), t.r(u) + j);
         lanes_of<I>(f)[u * width + j] = scan::finish(own);
-      }
+      });
     }
   });
 }

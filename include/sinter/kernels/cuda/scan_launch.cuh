@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "sinter/kernels/cuda/reduction_launch.cuh"
 #include "sinter/kernels/cuda/scan.cuh"
-#include "sinter/kernels/cuda/scan_column.cuh"
+#include "sinter/kernels/cuda/scan_column_ring.cuh"
+#include "sinter/kernels/cuda/scan_ring.cuh"
 
 namespace sinter::cuda {
 
@@ -70,22 +72,58 @@ scan_split make_split(orientation o, std::int64_t lines, std::int64_t parts, std
 inline dim3 grid_of(const scan_split& split) { return dim3(static_cast<unsigned>(split.lines * split.parts)); }
 
 template <int Width, class Index, class... S, class Args>
-void launch_split_rows(body<S...>, const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+void launch_split_rows(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr int items = part_items<body<S...>, Width>;
   static_assert(scan_part_block * items * Width >= sinter::detail::scan_row_part);
   const std::int64_t part = scan_part_block * items * Width, parts = (args.rnumel + part - 1) / part;
   const scan_split split =
-      make_split<body<S...>>(orientation::row, args.numel, parts, args.numel, workspace, stream, name);
+      make_split<body<S...>>(orientation::row, args.numel, parts, args.numel, memory.states(), stream, name);
   launch(&scan_split_rows<body<S...>, Width, items, scan_part_block, Index, Args>, grid_of(split),
          dim3(scan_part_block), stream, name, args, split);
 }
+/// Places of a ring in shared memory; 0: too few to be worth it.
+inline int ring_slots(const device_limits& limits, int slot_bytes) {
+  constexpr int least = 5;
+  const int room = limits.shared_bytes / slot_bytes, most = ring_most_slots;
+  return room < least ? 0 : room < most ? room : most;
+}
+inline ring_turns turns_of(int slots) { return {slots, slots / 2, slots / 4}; }
+
+/// By blocks that stay, on devices with a copy engine. False: nothing was launched, because these rows cannot pass
+/// through a ring.
+template <class... S, class Args>
+bool launch_scan_ring(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using B = body<S...>;
+  using facts = ring_facts<B>;
+  row_shift shift;
+  if (args.rnumel >= narrow_limit || !facts::find(args, shift)) return false;
+  const device_limits limits = limits_of_device(name);
+  const int slots = ring_slots(limits, facts::slot_bytes);
+  const int before = shift.first != 0 || shift.step != 0 ? facts::width - 1 : 0;  // at most
+  const std::int64_t parts = (args.rnumel + before + facts::part - 1) / facts::part, all = args.numel * parts;
+  if (slots == 0 || all >= narrow_limit) return false;
+  const scan_ring_share share{memory.counters(stream, name), memory.states(), static_cast<int>(all),
+                              static_cast<int>(parts), turns_of(slots)};
+  void (*const kernel)(Args, scan_ring_share, row_shift) = &scan_in_ring<B, Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
+  const int most = limits.multiprocessors < most_ring_blocks ? limits.multiprocessors : most_ring_blocks;
+  launch<start_rule::together>(kernel, dim3(static_cast<unsigned>(most < share.parts ? most : share.parts)),
+                               dim3(facts::threads), slots * facts::slot_bytes, stream, name, args, share, shift);
+  return true;
+}
 /// Few long rows by many blocks; false where they are not.
 template <int Width, class Index, long StaticRnumel, class Body, class Args>
-bool scanned_in_parts(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+bool scanned_in_parts(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr std::int64_t part = scan_part_block * part_items<Body, Width> * Width;
   if constexpr (scan_facts<Body>::can_split && (StaticRnumel < 0 || StaticRnumel > part)) {
     if (args.rnumel > part && args.numel < sinter::detail::scan_split_lines) {
-      launch_split_rows<Width, Index>(Body{}, args, workspace, stream, name);
+      if constexpr (kernels_overlap && ring_facts<Body>::can) {
+        if (launch_scan_ring(Body{}, args, memory, stream, name)) return true;
+        if constexpr (Width > 1)
+          return scanned_in_parts<1, std::int64_t, StaticRnumel, Body>(args, memory, stream, name);
+      }
+      launch_split_rows<Width, Index>(Body{}, args, memory, stream, name);
       return true;
     }
   }
@@ -93,7 +131,7 @@ bool scanned_in_parts(const Args& args, void* workspace, cudaStream_t stream, co
 }
 
 template <class Body, long StaticRnumel, class Args>
-void scan_along_rows(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr int width = [] {
     const int widest = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
     return widest < scan_lanes_held<Body> ? widest : scan_lanes_held<Body>;
@@ -102,7 +140,7 @@ void scan_along_rows(const Args& args, void* workspace, cudaStream_t stream, con
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
   if (fits) {
-    if (scanned_in_parts<width, int, StaticRnumel, Body>(args, workspace, stream, name)) return;
+    if (scanned_in_parts<width, int, StaticRnumel, Body>(args, memory, stream, name)) return;
     if constexpr (StaticRnumel >= 0) {
       constexpr row_shape shape = choose_scan_row(StaticRnumel, width, scan_items<Body, width>, kept);
       if constexpr (shape.persistent) {
@@ -119,7 +157,7 @@ void scan_along_rows(const Args& args, void* workspace, cudaStream_t stream, con
     }
     if constexpr (StaticRnumel < narrow_limit) return launch_looped_scan<width, int, Body>(args, stream, name);
   }
-  if (scanned_in_parts<1, std::int64_t, StaticRnumel, Body>(args, workspace, stream, name)) return;
+  if (scanned_in_parts<1, std::int64_t, StaticRnumel, Body>(args, memory, stream, name)) return;
   launch_looped_scan<1, std::int64_t, Body>(args, stream, name);
 }
 
@@ -131,10 +169,60 @@ constexpr int scan_column_width(long static_numel) {
   return width;
 }
 
+/// How many blocks share a stripe of columns, and how many parts of it they tell each other; 0: too few would work.
+struct stripe_share {
+  int blocks = 0, told = 0;
+};
+/// As many as leave the fewest of `all` blocks without work, in the last round as well. `places`: of the workspace.
+constexpr stripe_share share_stripes(int stripes, std::int64_t parts, int slots, int all, std::int64_t places) {
+  stripe_share best;
+  int busy = all * 5 / 8;
+  for (int k = 1; k <= most_sharing; ++k) {
+    const int at_once = all / k < stripes ? all / k : stripes, rounds = (stripes + at_once - 1) / at_once;
+    const std::int64_t needed = (parts + k - 1) / k * k;
+    const int told = needed < 2 * slots * k ? static_cast<int>(needed) : 2 * slots * k;
+    if (stripes * k / rounds > busy && (k == 1 || told <= places)) best = {k, told}, busy = stripes * k / rounds;
+  }
+  return best;
+}
+/// Columns by blocks that stay.
+template <int Width, class... S, class Args>
+bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using B = body<S...>;
+  using facts = column_ring_facts<B, Width>;
+  constexpr auto column = orientation::column;
+  const device_limits limits = limits_of_device(name);
+  const int slots = ring_slots(limits, facts::slot_bytes);
+  const std::int64_t parts = (args.rnumel + facts::rows - 1) / facts::rows;
+  if (parts < 4 * slots) return false;
+  const std::int64_t most = sinter::detail::most_scan_parts(column, args.numel, args.rnumel);
+  const int stripes = static_cast<int>((args.numel + facts::columns - 1) / facts::columns);
+  const stripe_share stripe = share_stripes(stripes, parts, slots, limits.multiprocessors,
+                                            most > 1 ? sinter::detail::slots_of(column, most) : 0);
+  if (slots == 0 || stripe.blocks == 0) return false;
+  const int at_once = limits.multiprocessors / stripe.blocks;
+  const column_ring_share share{stripe.blocks > 1 ? memory.counters(stream, name) : nullptr,
+                                memory.states(),
+                                stripes,
+                                static_cast<int>(parts),
+                                stripe.blocks,
+                                stripe.told,
+                                turns_of(slots)};
+  void (*const kernel)(Args, column_ring_share) = &scan_columns_in_ring<B, Width, Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
+  launch<start_rule::together>(kernel,
+                               dim3(static_cast<unsigned>((at_once < stripes ? at_once : stripes) * stripe.blocks)),
+                               dim3(facts::threads), slots * facts::slot_bytes, stream, name, args, share);
+  return true;
+}
+
 template <int Width, class Index, class... S, class Args>
-void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] void* workspace, cudaStream_t stream,
+void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] kernel_memory& memory, cudaStream_t stream,
                          const char* name) {
   using B = body<S...>;
+  if constexpr (kernels_overlap && std::is_same_v<Index, int> && column_ring_facts<B, Width>::can)
+    if (launch_column_ring<Width>(B{}, args, memory, stream, name)) return;
   const std::int64_t groups = args.numel / Width;
   const int along = threads_for(groups < sinter::detail::scan_column_line ? groups : sinter::detail::scan_column_line);
   const std::int64_t lines = (groups + along - 1) / along;
@@ -142,7 +230,8 @@ void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] void* wo
     constexpr int items = Width >= 8 ? 4 : 8;
     const std::int64_t part = column_block / along * items, parts = (args.rnumel + part - 1) / part;
     if (lines < sinter::detail::scan_split_lines && parts > 1) {
-      const scan_split split = make_split<B>(orientation::column, lines, parts, args.numel, workspace, stream, name);
+      const scan_split split =
+          make_split<B>(orientation::column, lines, parts, args.numel, memory.states(), stream, name);
       return launch(&scan_split_columns<B, Width, items, Index, Args>, grid_of(split), dim3(column_block), stream, name,
                     args, split, along);
     }
@@ -152,26 +241,26 @@ void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] void* wo
 }
 
 template <class Body, long StaticNumel, class Args>
-void scan_along_columns(const Args& args, void* workspace, cudaStream_t stream, const char* name) {
+void scan_along_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr int width = scan_column_width<Body>(StaticNumel);
   if (args.numel < narrow_limit && args.rnumel < narrow_limit &&
       access_facts<Body>::template fits<width, loop_var::x>(args))
-    return launch_scan_columns<width, int>(Body{}, args, workspace, stream, name);
-  launch_scan_columns<1, std::int64_t>(Body{}, args, workspace, stream, name);
+    return launch_scan_columns<width, int>(Body{}, args, memory, stream, name);
+  launch_scan_columns<1, std::int64_t>(Body{}, args, memory, stream, name);
 }
 
 }  // namespace detail
 
 /// Runs a body with scans, and perhaps reductions, for every x in [0, numel). O says along which index its loads are
-/// contiguous. `workspace`: scan_workspace_bytes<Body, O>(numel, rnumel) bytes, 16-byte aligned, of any content (null
-/// if 0). `name` is the kernel's, for errors. Static extents (>= 0; they must be the ones in args) save the user the
-/// compilation of variants that cannot be needed.
+/// contiguous. `memory`: as large as scan_workspace<Body, O>(numel, rnumel), 16-byte aligned. `name` is the kernel's,
+/// for errors. Static extents (>= 0; they must be the ones in args) save the user the compilation of variants that
+/// cannot be needed.
 template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
-void scan_kernel(const Args& args, [[maybe_unused]] void* workspace, cudaStream_t stream, const char* name) {
+void scan_kernel(const Args& args, [[maybe_unused]] kernel_memory& memory, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_scan, "scan: the body scans nothing; use reduction or pointwise");
   if (args.numel <= 0) return;
-  if constexpr (O == orientation::row) detail::scan_along_rows<Body, StaticRnumel>(args, workspace, stream, name);
-  else detail::scan_along_columns<Body, StaticNumel>(args, workspace, stream, name);
+  if constexpr (O == orientation::row) detail::scan_along_rows<Body, StaticRnumel>(args, memory, stream, name);
+  else detail::scan_along_columns<Body, StaticNumel>(args, memory, stream, name);
 }
 
 }  // namespace sinter::cuda

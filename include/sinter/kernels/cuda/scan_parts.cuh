@@ -98,6 +98,19 @@ __device__ __forceinline__ void step_all(Accumulators& acc, Frame& f, const tile
   steps::tile_done(acc, f, t);
 }
 
+/// Calls f(j) for the lanes of item u that lie inside the row, or for all, if those beyond it do not come first.
+template <class Tiling, class F>
+__device__ __forceinline__ void each_lane(const tile<Tiling>& t, int u, F f) {
+  if (!Tiling::shifted || t.ok[u]) {
+#pragma unroll
+    for (int j = 0; j < Tiling::width; ++j) f(j);
+  } else {
+#pragma unroll
+    for (int j = 0; j < Tiling::width; ++j)
+      if (t.lane_ok(u, j)) f(j);
+  }
+}
+
 /// One state for each scan of a body, or Count of them.
 template <class Body, int Count, class Numbers = std::make_index_sequence<Body::size>>
 struct scan_states;
@@ -144,6 +157,27 @@ __device__ __forceinline__ T from_lane(const T& value, int lane, int lanes) {
 #pragma unroll
   for (unsigned& w : words.w) w = __shfl_sync(all_lanes, w, lane, lanes);
   return words.value();
+}
+
+/// The value of the lane `offset` above; of any other where there is none.
+template <class T>
+__device__ __forceinline__ T from_lane_above(const T& value, int offset) {
+  words_of<T> words(value);
+#pragma unroll
+  for (unsigned& w : words.w) w = __shfl_down_sync(all_lanes, w, static_cast<unsigned>(offset));
+  return words.value();
+}
+/// What the lanes of a warp fold to, in order, for lane 0: of Count states at once, and then of those.
+template <class Fold, int Count>
+__device__ __forceinline__ typename Fold::state fold_lanes(typename Fold::state (&own)[Count]) {
+#pragma unroll
+  for (int offset = 1; offset < 32; offset *= 2)
+#pragma unroll
+    for (int i = 0; i < Count; ++i) own[i] = Fold::combine(own[i], from_lane_above(own[i], offset));
+  typename Fold::state all = own[0];
+#pragma unroll
+  for (int i = 1; i < Count; ++i) all = Fold::combine(all, own[i]);
+  return all;
 }
 
 /// What a group of lanes has folded before each lane's own state, and all of them together.

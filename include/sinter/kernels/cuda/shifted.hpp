@@ -75,6 +75,8 @@ template <class From, class To, int A>
 struct shifted_access<widen_to<From, To, A>> : shiftless<true> {};
 template <class Op, class T, class Result, int A>
 struct shifted_access<reduce<Op, T, Result, A>> : shiftless<true> {};
+template <class Op, class T, class Result, int A>
+struct shifted_access<scan<Op, T, Result, A>> : shiftless<true> {};
 
 /// The shift of vectors of Width elements that all accesses have in common; false: there is none.
 template <int Width, class... Access, class Args>
