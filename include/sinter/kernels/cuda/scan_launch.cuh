@@ -87,7 +87,6 @@ inline int ring_slots(const device_limits& limits, int slot_bytes) {
   const int room = limits.shared_bytes / slot_bytes, most = ring_most_slots;
   return room < least ? 0 : room < most ? room : most;
 }
-inline ring_turns turns_of(int slots) { return {slots, slots / 2, slots / 4}; }
 
 /// By blocks that stay, on devices with a copy engine. False: nothing was launched, because these rows cannot pass
 /// through a ring.
@@ -102,8 +101,11 @@ bool launch_scan_ring(body<S...>, const Args& args, kernel_memory& memory, cudaS
   const int before = shift.first != 0 || shift.step != 0 ? facts::width - 1 : 0;  // at most
   const std::int64_t parts = (args.rnumel + before + facts::part - 1) / facts::part, all = args.numel * parts;
   if (slots == 0 || all >= narrow_limit) return false;
-  const scan_ring_share share{memory.counters(stream, name), memory.states(), static_cast<int>(all),
-                              static_cast<int>(parts), turns_of(slots)};
+  const scan_ring_share share{memory.counters(stream, name),
+                              memory.states(),
+                              static_cast<int>(all),
+                              static_cast<int>(parts),
+                              {slots, slots * 5 / 8, slots / 3}};
   void (*const kernel)(Args, scan_ring_share, row_shift) = &scan_in_ring<B, Args>;
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
@@ -207,7 +209,7 @@ bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cud
                                 static_cast<int>(parts),
                                 stripe.blocks,
                                 stripe.told,
-                                turns_of(slots)};
+                                {slots, slots / 2, slots / 4}};
   void (*const kernel)(Args, column_ring_share) = &scan_columns_in_ring<B, Width, Args>;
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
