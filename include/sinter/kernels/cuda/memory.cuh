@@ -86,6 +86,22 @@ __device__ __forceinline__ Unit load_unit(const Unit* p) {
   else return *p;
 }
 
+/// Where not `on`, nothing is read, and it is whatever lies in the registers: they need not be cleared for values that
+/// nobody uses. The compiler must not know that, or it may conclude that all are on.
+template <class Unit>
+__device__ __forceinline__ Unit load_unit_where(bool on, const Unit* p) {
+  unsigned words[(sizeof(Unit) + 3) / 4];
+  if (on) {
+    const Unit there = *p;
+    memcpy(words, &there, sizeof(Unit));
+  }
+#pragma unroll
+  for (unsigned& w : words) asm("" : "+r"(w));
+  Unit v;
+  memcpy(&v, words, sizeof(Unit));
+  return v;
+}
+
 /// A store that stays one: in the middle of other code the compiler may take a plain one apart into words.
 __device__ __forceinline__ void store_whole(uint4* p, const uint4& v) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(v.x), "r"(v.y),
@@ -108,6 +124,18 @@ struct wide {
   static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* p) {
     T stored[Width];
     read_stored<ReadOnly>(stored, p);
+    convert(out, stored);
+  }
+  static __device__ __forceinline__ void read_where(bool on, compute_t<T> (&out)[Width], const T* p) {
+    T stored[Width];
+#pragma unroll
+    for (int c = 0; c < bytes / chunk; ++c) {
+      const unit raw = load_unit_where(on, reinterpret_cast<const unit*>(p) + c);
+      memcpy(&stored[c * per_chunk], &raw, chunk);
+    }
+    convert(out, stored);
+  }
+  static __device__ __forceinline__ void convert(compute_t<T> (&out)[Width], const T (&stored)[Width]) {
     if constexpr (bytes % 4 == 0) {
       unsigned words[bytes / 4];
       memcpy(words, stored, bytes);

@@ -282,7 +282,7 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
     const int most = (limits.shared_bytes + 1024) / 2 - others;  // two blocks hide each other's waiting
     const staged_shape shape = staged::place(args, most, places);
     if (shape.warps == 0) return false;
-    const int wanted = shape.rows * places.row_bytes + staged_lanes * staged::facts.largest;
+    const int wanted = shape.rows * places.row_bytes;
     const int least_bytes = staged_thread_bytes * 32 * shape.warps * shape.rows;
     const int bytes = wanted < least_bytes ? least_bytes : wanted;
     constexpr int least = phases::is_light && phases::kept_bytes <= 4 && staged::facts.count <= 2 ? 2 : 1;

@@ -22,6 +22,7 @@ struct staged_row_tiling
   using held = staged_facts<Body>;
   static constexpr int width = held::width;
   static constexpr bool guards = true, early_loads = false, streamed = true, shifted = width > 1, padded = true;
+  static constexpr bool reads_ahead = true;
   static constexpr int most_waiting = 64;
   template <int I>
   static constexpr bool stages = held::facts.bytes[I] > 0;
@@ -30,7 +31,8 @@ struct staged_row_tiling
     unsigned end = 0;                  // of the row
     unsigned char* storage = nullptr;  // of the row
     int start[held::facts.count > 0 ? held::facts.count : 1]{};
-    int first = 0;  // where the thread's first element of the tile lies
+    int first = 0;        // where the thread's first element of the tile lies
+    bool inside = false;  // the whole tile
     template <int I, class T>
     __device__ __forceinline__ T* item(int u) const {
       constexpr int number = held::facts.number[I];
@@ -38,7 +40,10 @@ struct staged_row_tiling
     }
     template <int I, class T>
     __device__ __forceinline__ void read(compute_t<T> (&out)[width], int u) const {
-      wide<T, width>::template read<false>(out, item<I, T>(u));
+      const T* from = item<I, T>(u);
+      // Past the end lies what another row's warps may be writing.
+      if (inside) wide<T, width>::template read<false>(out, from);
+      else wide<T, width>::read_where(first + u * (32 * width) < static_cast<int>(end), out, from);
     }
     template <int I, class T>
     __device__ __forceinline__ void write(const T (&in)[width], int u) const {
@@ -219,11 +224,11 @@ class staged_stream<body<S...>, Args, std::index_sequence<I...>> {
     const int lane = threads_.thread() % 32 * held::width, end = length_;
     int first = threads_.thread() / 32 * staged_lanes - before_;
     const auto go = [&](bool inside) {
-      tile_.staging.first = first + lane;
+      tile_.staging.first = first + lane, tile_.staging.inside = inside;
 #pragma unroll
       for (int u = 0; u < tiling::items; ++u) {
         tile_.at[u] = first + lane + u * (32 * held::width);
-        tile_.ok[u] = inside || (tile_.at[u] >= 0 && tile_.at[u] + held::width <= end);
+        tile_.ok[u] = inside || (!tiling::shifted && tile_.at[u] < end);  // of a shifted row lanes are asked
       }
       visit();
     };

@@ -100,8 +100,7 @@ struct staged_facts<body<S...>> {
     };
     (take_in(shifted_access<S>{}), ...);
     if (!possible || total == 0) return {0, 0};
-    const staged_shape shape =
-        choose_staged(args.rnumel, total, (most - staged_lanes * facts.largest) / total, staged_block<B>);
+    const staged_shape shape = choose_staged(args.rnumel, total, most / total, staged_block<B>);
     const int elements = shape.resident + staged_gap;
     for (int k = 0; k < size; ++k) {
       if (facts.bytes[k] == 0) continue;
