@@ -28,6 +28,7 @@ using softmax = body<load<0, T, at_row<C>>, reduce<ops::amax, T, compute_t<T>, 0
 template <class T, class Body, long StaticRnumel>
 void test_softmax(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0,
                   std::size_t shift_out = 0) {
+  if (!is_sampled()) return;
   const auto a = numbers<T>(rows * columns, 1);
   device_array<T> da(a, shift), out(rows * columns, shift_out);
   auto args = make_args<2, 0, 1>(rows, columns);
@@ -62,6 +63,7 @@ using layer_norm = body<load<0, T, at_row<C>>, scalar<0, float>, scalar<1, float
 template <class T, class W, class Body, long StaticRnumel>
 void test_layer_norm(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0,
                      std::size_t shift_weight = 0, std::size_t shift_bias = 0) {
+  if (!is_sampled()) return;
   const auto a = numbers<T>(rows * columns, 1);
   const auto w = numbers<W>(columns, 2), b = numbers<W>(columns, 3);
   device_array<T> da(a, shift), out(rows * columns, shift);
@@ -124,6 +126,7 @@ double fold(std::int64_t n, F&& value) {
 template <class Op, class T, class Result, long C, long StaticRnumel, class Stored = T, class StoredResult = Result>
 void test_fold(const char* name, std::int64_t rows, std::int64_t columns, double relative, double absolute,
                std::size_t shift = 0) {
+  if (!is_sampled()) return;
   const auto a = numbers<Stored>(rows * columns, 1);
   device_array<Stored> da(a, shift);
   device_array<StoredResult> out(rows);

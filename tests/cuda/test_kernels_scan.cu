@@ -45,6 +45,7 @@ using scan_and_sum = body<load<0, T, at_element<O, N>>, compute<ops::add, T, T, 
 template <class T, orientation O, long N, long StaticRnumel = -1, long StaticNumel = -1>
 void test_one(const char* name, std::int64_t rows, std::int64_t length, std::size_t shift = 0,
               std::size_t out_shift = 0) {
+  if (!is_sampled()) return;
   const layout<O> where{rows, length};
   const auto a = numbers<T>(static_cast<std::size_t>(rows * length), 1);
   device_array<T> da(a, shift), out(a.size(), out_shift), beside(a.size());
@@ -205,6 +206,7 @@ using chain = body<load<0, float, at_element<O, N>>, scan<ops::cumsum, float, fl
 
 template <orientation O, long N, long StaticRnumel = -1>
 void test_chain(const char* name, std::int64_t rows, std::int64_t length, std::size_t shift = 0) {
+  if (!is_sampled()) return;
   const layout<O> where{rows, length};
   const auto a = numbers<float>(static_cast<std::size_t>(rows * length), 3);
   device_array<float> da(a, shift), first(a.size()), second(a.size());

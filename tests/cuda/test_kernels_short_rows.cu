@@ -27,6 +27,7 @@ using sum_of_two = body<load<0, float, at_row<C>>, load<1, bf16, at_row<C>>, wid
 
 template <long C, long StaticRnumel>
 void test_sum_of_two(std::int64_t rows, std::int64_t columns, std::size_t shift_a, std::size_t shift_b) {
+  if (!is_sampled()) return;
   const auto a = numbers<float>(rows * columns, 1);
   const auto b = numbers<bf16>(rows * columns, 2);
   device_array<float> da(a, shift_a), sums(rows);
@@ -55,6 +56,7 @@ using wide_pair = body<load<0, double, at_row<C>>, load<1, double, at_row<C>>, c
 
 template <long C, long StaticRnumel>
 void test_wide_pair(std::int64_t rows, std::int64_t columns) {
+  if (!is_sampled()) return;
   const auto a = numbers<double>(rows * columns, 1), b = numbers<double>(rows * columns, 2);
   device_array<double> da(a, 1), db(b), difference(rows * columns), product(rows * columns, 1), sums(rows);
   auto args = make_args<5, 0, 1>(rows, columns);
@@ -82,6 +84,7 @@ using six_wide =
          compute<ops::sub, double, double, 4, 5>, store<5, double, 8, at_row<d0>>>;
 
 void test_six_wide(std::int64_t rows, std::int64_t columns) {
+  if (!is_sampled()) return;
   const std::int64_t size = rows * columns;
   const auto a = numbers<double>(size, 1), b = numbers<double>(size, 2), c = numbers<double>(size, 3);
   device_array<double> da(a, 1), db(b), dc(c, 1), of_two(size), of_three(size, 1), difference(size);
@@ -105,6 +108,7 @@ void test_six_wide(std::int64_t rows, std::int64_t columns) {
 /// Softmax of 16-bit rows in place.
 template <class T, long C, long StaticRnumel>
 void test_in_place(std::int64_t rows, std::int64_t columns) {
+  if (!is_sampled()) return;
   const auto a = numbers<T>(rows * columns, 1);
   device_array<T> da(a, 1), apart(a, 1), out(rows * columns, 1);
   auto args = make_args<2, 0, 1>(rows, columns);
@@ -128,6 +132,7 @@ using difference_of_two =
          store<3, bf16, 5, at_row<d0>>>;
 
 void test_difference_of_two(std::int64_t rows, std::int64_t columns, const std::size_t (&shifts)[4]) {
+  if (!is_sampled()) return;
   const auto a = numbers<bf16>(rows * columns, 1), b = numbers<bf16>(rows * columns, 2);
   device_array<bf16> da(a, shifts[0]), db(b, shifts[1]), sum(rows * columns, shifts[2]),
       difference(rows * columns, shifts[3]);

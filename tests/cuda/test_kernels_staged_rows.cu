@@ -14,6 +14,7 @@ using sum_of_two =
          compute<ops::sub, float, float, 0, 5>, store<3, float, 6, at_row<d0>>>;
 
 void test_sum_of_two(std::int64_t rows, std::int64_t columns, std::size_t shift) {
+  if (!is_sampled()) return;
   const auto a = numbers<float>(rows * columns, 1);
   const auto b = numbers<bf16>(rows * columns, 2);
   device_array<float> da(a, shift), sum(rows * columns, shift), rest(rows * columns);
@@ -38,6 +39,7 @@ void test_sum_of_two(std::int64_t rows, std::int64_t columns, std::size_t shift)
 template <class T>
 void test_softmax_of_views(std::int64_t rows, std::int64_t columns, std::int64_t pitch, std::size_t shift,
                            bool in_place) {
+  if (!is_sampled()) return;
   const auto a = numbers<T>(rows * pitch, 1);
   device_array<T> da(a, shift), out(a, shift);
   auto args = make_args<2, 0, 1>(rows, columns);

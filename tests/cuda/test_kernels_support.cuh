@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sampling.hpp"
 #include "sinter/base/op.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/cuda/kernel_memory.cuh"

@@ -7,13 +7,13 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "sampling.hpp"
 
 namespace edges {
 
@@ -126,13 +126,6 @@ struct arrangement {
   layout how = layout::dense;
   int shift = 0, step = 0;
 };
-
-/// One run in so many: SINTER_TEST_SAMPLING, for tools under which a kernel runs a thousand times slower.
-inline bool is_sampled() {
-  static const char* const sampling = std::getenv("SINTER_TEST_SAMPLING");
-  static int turn = 0;
-  return sampling == nullptr || turn++ % std::max(1, std::atoi(sampling)) == 0;
-}
 
 template <class Fused, class... I, class... O>
 void check(const std::string& what, const Fused& f, in<I...>, out<O...>, const sizes& s,
