@@ -100,6 +100,14 @@ TEST_CASE("staged rows that do not stay whole") {
   }
 }
 
+TEST_CASE("few long rows, which blocks share") {
+  for (const auto& [rows, columns] : {std::pair{1, 1000003}, {2, 600000}, {5, 262144}, {16, 100003}, {100, 40009}}) {
+    test_softmax<float, softmax<float, d0>, -1>("softmax f32", rows, columns);
+    test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", rows, columns, 1, 1);
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, columns);
+  }
+}
+
 TEST_CASE("staged rows of views and in place") {
   for (const bool in_place : {false, true})
     for (const std::int64_t columns : {263, 1001, 3333, 65537}) {

@@ -13,7 +13,8 @@
 namespace sinter {
 
 /// What kernels need of a workspace: counters that are at zero before and after each, 4 bytes for each row or set of
-/// columns whose parts meet, and the parts' states, of any content. Both are multiples of 16 bytes.
+/// columns whose parts meet (and what blocks that wait for each other leave there), and the parts' states, of any
+/// content. Both are multiples of 16 bytes.
 struct workspace_size {
   std::int64_t counters = 0, states = 0;
   constexpr std::int64_t total() const { return counters + states; }
@@ -79,20 +80,24 @@ template <int Slot, class T, class At>
 inline constexpr int row_load_bytes<load<Slot, T, At, -1>> =
     at_facts<At>::uses(loop_var::r) && at_facts<At>::uses(loop_var::x) ? static_cast<int>(sizeof(T)) : 0;
 
-/// Rows that several blocks share because the body has several phases: a counter per row and phase, and the parts'
-/// states for each reduction.
+/// Rows that several blocks share because the body has several phases: a counter for each, and the parts' states for
+/// each reduction, in words of eight bytes with a mark each, which are at zero as counters are.
 template <class Body>
 struct shared_row_facts;
 template <class... S>
 struct shared_row_facts<body<S...>> {
   static constexpr int size = sizeof...(S);
   static constexpr int row_bytes = (row_load_bytes<S> + ... + 0);
-  static constexpr std::int64_t counters(std::int64_t numel) { return numel * body_facts<body<S...>>::num_phases; }
-  SINTER_HOST_DEVICE static constexpr std::int64_t offset(int s, std::int64_t numel, std::int64_t parts) {
-    int i = 0;
-    std::int64_t total = 0;
-    ((total += i++ < s ? round_up(numel * parts * state_bytes<S>, 16) : 0), ...);
+  /// Words of a part's states of the reductions before statement s (s = size: of all).
+  SINTER_HOST_DEVICE static constexpr int words_before(int s) {
+    int i = 0, total = 0;
+    ((total += i++ < s ? (state_bytes<S> + 3) / 4 : 0), ...);
     return total;
+  }
+  /// In counters: where the words of the first row are.
+  SINTER_HOST_DEVICE static constexpr std::int64_t first_word(std::int64_t numel) { return round_up(numel, 2); }
+  static constexpr std::int64_t counters(std::int64_t numel, std::int64_t parts) {
+    return first_word(numel) + 2 * numel * parts * words_before(size);
   }
 };
 /// Bytes of a row that one block holds in shared memory.
@@ -192,7 +197,7 @@ constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rn
   } else if constexpr (detail::shares_rows<Body, O>()) {
     using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
-    if (parts > 1) return detail::workspace_of(shared::counters(numel), shared::offset(shared::size, numel, parts));
+    if (parts > 1) return detail::workspace_of(shared::counters(numel, parts), 0);
   }
   if constexpr (O == orientation::column) {
     using shared = detail::shared_column_facts<Body>;

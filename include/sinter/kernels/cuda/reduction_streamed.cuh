@@ -105,25 +105,66 @@ struct row_stream {
   }
 };
 
+/// What the blocks of a team leave for each other: of each row and reduction a state of every part.
+template <class Body>
+struct team_states {
+  using facts = sinter::detail::shared_row_facts<Body>;
+  const stream_share& share;
+  std::int64_t numel;
+
+  template <int I, class State>
+  __device__ __forceinline__ marked<State>* of(std::int64_t row) const {
+    return reinterpret_cast<marked<State>*>(first_of(row) + facts::words_before(I) * share.parts);
+  }
+  /// The last block that comes here leaves all of its team's states at zero. For one warp, when the block needs no
+  /// more of them.
+  __device__ __forceinline__ void leave(int team) const {
+    const auto parts = static_cast<unsigned>(share.parts);
+    const int lane = static_cast<int>(threadIdx.x) % 32, words = facts::words_before(facts::size) * share.parts;
+    unsigned before = 0;
+    if (lane == 0) before = meeting_place{share.counters + team, parts}.come();
+    if (from_first_lane(before, 32) + 1 != parts) return;
+    for (std::int64_t row = team; row < numel; row += share.teams)
+      for (int k = lane; k < words; k += 32) first_of(row)[k] = 0;
+  }
+
+ private:
+  __device__ __forceinline__ std::uint64_t* first_of(std::int64_t row) const {
+    return reinterpret_cast<std::uint64_t*>(share.counters + facts::first_word(numel)) +
+           row * share.parts * facts::words_before(facts::size);
+  }
+};
+
 /// The blocks of a team exchange their states of phase P. All of them run at once; always the same states are combined
 /// in the same order.
-template <int P, class Threads, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ void exchange_in_team(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                                 const stream_share& share, std::int64_t numel, std::int64_t row,
-                                                 int part, const Threads& threads) {
-  using B = body<S...>;
-  using facts = sinter::detail::shared_row_facts<B>;
-  const part_states states{share.states, numel, share.parts};
-  if (threads.thread() == 0) {
-    (publish_state<reduces_in<B, P, I>, static_cast<int>(I), S, facts>(acc, states, row, part), ...);
-    const auto parts = static_cast<unsigned>(share.parts);
-    const meeting_place place{share.counters + row * body_facts<B>::num_phases + P, parts, parts};
-    place.come();
-    place.wait_for_all();
-  }
-  threads.sync();
-  (collect_states<reduces_in<B, P, I>, static_cast<int>(I), S, facts>(acc, states, row, threads), ...);
+template <int P, class Threads, class Accumulators, class Body>
+__device__ __forceinline__ void exchange_in_team(Body, Accumulators& acc, const team_states<Body>& states,
+                                                 std::int64_t row, int part, const Threads& threads) {
+  using reductions = reductions_of_phase<Body, P>;
+  reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+    if (threads.thread() == 0)
+      states.template of<N, typename reduction_of<R>::state>(row)[part].write(lanes_of<N>(acc)[0]);
+  });
+  reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+    using fold = reduction_of<R>;
+    const auto* parts = states.template of<N, typename fold::state>(row);
+    auto state = fold::init();
+    for (int k = threads.thread(); k < states.share.parts; k += threads.count()) {
+      auto seen = parts[k].read();
+      while (!seen.is_there()) seen = parts[k].read();
+      state = fold::combine(state, seen.value());
+    }
+    lanes_of<N>(acc)[0] = state;
+  });
 }
+
+/// Does a later phase reduce, too?
+template <class Body, int P>
+inline constexpr bool reduces_later = [] {
+  for (int s = 0; s < Body::size; ++s)
+    if (phase_facts<Body>::is_reduce(s) && body_facts<Body>::phase(s) > P) return true;
+  return false;
+}();
 
 template <class Body, int Ways, int P, class Stream, class Frame, class Threads>
 __device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<typename Frame::tiling>& t, bool writer,
@@ -139,8 +180,11 @@ __device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<ty
       // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
       combine_row<P, Ways>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
       if (stream.share.parts > 1) {
-        exchange_in_team<P>(Body{}, numbers{}, acc, stream.share, stream.args.numel, stream.row, stream.part, threads);
+        const team_states<Body> states{stream.share, stream.args.numel};
+        exchange_in_team<P>(Body{}, acc, states, stream.row, stream.part, threads);
         combine_row<P, 1>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
+        if (!reduces_later<Body, P> && stream.row + stream.share.teams >= stream.args.numel && threads.thread() < 32)
+          states.leave(stream.row % stream.share.teams);
       }
       finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
     }

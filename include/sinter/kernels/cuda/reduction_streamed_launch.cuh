@@ -59,9 +59,8 @@ inline constexpr int loads_while_reducing = [] {
   return most;
 }();
 
-/// False: nothing was launched. Shared: blocks may share rows; otherwise, or where a multiprocessor has two blocks, a
-/// row stays in one. Piece says how many warps a block has, what a place of each takes in all, and how many elements it
-/// has room for; and which kernel it is for.
+/// False: nothing was launched. Shared: blocks may share rows; otherwise a row stays in one. Piece says how many warps a
+/// block has, what a place of each takes in all, and how many elements it has room for; and which kernel it is for.
 template <class Piece, int Blocks, bool Shared, class... S, class Args>
 bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
@@ -74,11 +73,17 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_
   if (slots < 1) return false;
   const std::int64_t tiles = (args.rnumel + Piece::lanes - 1) / Piece::lanes;
   const std::int64_t most = Shared ? sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) : 1;
-  if ((!Shared || Blocks > 1) && (tiles > slots || most > 1)) return false;
+  if (!Shared && (tiles > slots || most > 1)) return false;
   const team_shape teams = choose_teams(args.numel, tiles, slots, body_facts<B>::num_phases - 1, static_cast<int>(most),
                                         limits.multiprocessors * Blocks);
+  // While the blocks of a row wait for each other, the others of their multiprocessors have another row; but what one
+  // of those holds whole it does not share.
+  if (Blocks > 1 &&
+      (teams.tiles > slots ||
+       (teams.parts > 1 && (teams.teams == 1 || (args.numel >= limits.multiprocessors && tiles <= Blocks * slots)))))
+    return false;
   const int piece = Piece::together ? teams.piece(slots) : 1, pieces = (teams.tiles + piece - 1) / piece;
-  stream_share share{nullptr, memory.states(), slots / piece, pieces, piece, teams.parts, teams.teams};
+  stream_share share{nullptr, slots / piece, pieces, piece, teams.parts, teams.teams};
 
   void (*const kernel)(Args, stream_share, row_shift) = Piece::template kernel<Args>;
   static constinit std::atomic<std::uint64_t> asked{0};

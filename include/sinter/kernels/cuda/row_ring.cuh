@@ -15,7 +15,6 @@ namespace sinter::cuda {
 /// of `tiles` each, and `slots` places for them. A part that the places hold is read once, others once in every phase.
 struct stream_share {
   unsigned* counters = nullptr;
-  void* states = nullptr;
   int slots = 1, pieces = 1, tiles = 1, parts = 1, teams = 1;
   SINTER_HOST_DEVICE constexpr bool stays() const { return pieces <= slots; }
 };
