@@ -100,6 +100,24 @@ TEST_CASE("staged rows that do not stay whole") {
   }
 }
 
+TEST_CASE("long rows of whole vectors") {
+  for (const std::int64_t rows : {1, 3, 131})
+    for (const std::int64_t columns :
+         {8192, 12296, 16384, 16392, 20000, 28672, 32768, 32776, 40000, 50264, 56824, 65544})
+      for (const bool in_place : {false, true}) {
+        if (rows > 3 && columns > 20000 && in_place) continue;
+        test_softmax_of_views<bf16>(rows, columns, columns + (in_place ? 8 : 0), 0, in_place);
+        test_softmax_of_views<float>(rows, columns, columns + (in_place ? 4 : 0), 0, in_place);
+      }
+  for (const std::int64_t columns : {16392, 20000, 32776, 50264}) {
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 130, columns);
+    test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", 130, columns);
+    test_fold<ops::argmax, bf16, std::int64_t, d0, -1>("argmax bf16", 130, columns, 0, 0);
+    test_fold<ops::m2, f16, float, d0, -1>("m2 f16", 130, columns, 1e-4, 1e-5);
+    test_sum_of_two(130, columns, 0);
+  }
+}
+
 TEST_CASE("few long rows, which blocks share") {
   for (const auto& [rows, columns] : {std::pair{1, 1000003}, {2, 600000}, {5, 262144}, {16, 100003}, {100, 40009}}) {
     test_softmax<float, softmax<float, d0>, -1>("softmax f32", rows, columns);

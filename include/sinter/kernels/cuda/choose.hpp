@@ -230,6 +230,48 @@ constexpr int full_items(std::int64_t groups, int threads, int items) {
   return groups / threads < items ? static_cast<int>(groups / threads) : items;
 }
 
+/// Does a thread hold 32 values of four bytes of one input, or as many as those take as they lie in memory, in 64
+/// registers?
+template <class Body>
+inline constexpr bool holds_many = [] {
+  using phases = phase_facts<Body>;
+  int inputs = 0;
+  for (int s = 0; s < phases::size; ++s)
+    inputs += phases::is_element(s) && phases::stored_bytes(s) > 0 && phases::first(s) == 0 &&
+              phases::facts::facts.info[s].kind == statement_kind::source;
+  return phases::is_light && phases::kept_bytes <= 4 && phases::late_bytes <= 8 && inputs <= 1;
+}();
+/// How rows of run-time length are held: in up to few_threads threads with `few` groups each, longer ones in up to
+/// `threads` with `many`: fewer warps wait for each other (so few_threads is the least for which only two of eight
+/// groups are not whole). Every row has as many groups as there are threads for the first few_full or full of each, so
+/// that only the others are asked for one by one.
+template <class Body, int Width>
+struct dynamic_rows {
+  using phases = phase_facts<Body>;
+  static constexpr bool stores_of_rows = [] {
+    for (int s = 0; s < phases::size; ++s)
+      if (phases::is_row(s) && phases::facts::facts.info[s].kind == statement_kind::store) return true;
+    return false;
+  }();
+  // 64 values of 16 bits, and two weights of as many, but then no other register.
+  static constexpr bool packs =
+      holds_many<Body> && phases::kept_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
+  static constexpr int some = lanes_of_body<Body>.some, few_threads = 144;
+  static constexpr int threads = holds_many<Body> && !packs ? 1024 : 512;
+  static constexpr int few = items_of(some, Width), many = items_of(packs ? 2 * some : some, Width);
+  static constexpr int few_full = few < 8 ? few / 2 : 4;  // shorter rows are walked
+  static constexpr int full = [] {
+    constexpr int least = few_threads * few + 1;
+    int whole = many;
+    for (int count = row_of(least, many).threads; count <= threads; count += 32) {
+      const int shortest = (count - 32) * many + 1;  // of the rows of so many threads
+      const int now = full_items(shortest < least ? least : shortest, count, many);
+      whole = now < whole ? now : whole;
+    }
+    return whole;
+  }();
+};
+
 /// The shape for a row of rnumel elements, read `width` at a time; kept, late: of phase_facts.
 constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes, bool can_split) {
   const int few = items_of(lanes.few, width), some = items_of(lanes.some, width), most = items_of(lanes.most, width);

@@ -50,7 +50,10 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
   constexpr int kept = phases::kept_bytes < 4 && (reduction_of<S>::folds_places || ...) ? 4 : phases::kept_bytes;
   // What heavy arithmetic takes nobody knows; but two large blocks shall hide each other's waiting.
   constexpr int light = least_blocks(MaxBlock, Width * Items, kept, phases::late_bytes, Full < Items, shifted);
-  constexpr int blocks = Threads == 0 ? 1 : phases::is_light ? light : MaxBlock == 512 ? 2 : 1;
+  // Where only the launch knows how many threads there are: 64 registers for each if those suffice, or 128.
+  constexpr int least = (holds_many<B> ? 1024 : 512) / MaxBlock,
+                dynamic = holds_many<B> && light > least ? light : least;
+  constexpr int blocks = Threads == 0 ? dynamic : phases::is_light ? light : MaxBlock == 512 ? 2 : 1;
   const auto grid = dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows));
   const auto block = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
   if constexpr (shifted)
@@ -149,8 +152,6 @@ void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cu
 
 /// Threads of a block that walks a row element by element, in indices of 64 bits.
 inline constexpr int narrow_block = 256;
-/// Threads of a block that holds a long row of run-time length: their places take registers too.
-inline constexpr int dynamic_block = 640;
 
 /// Does a row of static length have to be shifted, and can it be? Values of 16 bits are better staged.
 template <class Held, long Rnumel, bool CanSplit>
@@ -162,33 +163,24 @@ inline constexpr row_shape shifted_shape = [] {
                                             : choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
 }();
 
-/// Rows of run-time length that so many values to a thread can hold. False: it was not launched.
-template <int Width, int Some, int Most, class... S, class Args>
+/// Rows of run-time length that registers hold. False: it was not launched.
+template <int Width, class... S, class Args>
 bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
-  constexpr int some = items_of(Some, Width), most = items_of(Most, Width);
-  const std::int64_t groups = args.rnumel / Width;
+  using held = body<S...>;
+  using rows = dynamic_rows<held, Width>;
   // One phase gains nothing from holding the row.
-  if constexpr (phase_facts<body<S...>>::kept_bytes > 0) {
-    if (groups <= 0) return false;
-    if (groups <= 512 * some) {
-      launch_held<Width, some, 0, 512, 0>(body<S...>{}, args, row_of(groups, some), stream, name);
+  if constexpr (phase_facts<held>::kept_bytes > 0) {
+    const std::int64_t groups = args.rnumel / Width;
+    const auto hold = [&]<int Items, int MaxBlock, int Full>() {
+      const row_shape shape = row_of(groups, Items);
+      launch_held<Width, Items, 0, MaxBlock, Full>(held{}, args, shape, stream, name);
       return true;
-    }
-    if constexpr (most > some) {
-      if (groups <= dynamic_block * most) {
-        launch_held<Width, most, 0, dynamic_block, 0>(body<S...>{}, args, row_of(groups, most), stream, name);
-        return true;
-      }
-    }
+    };
+    if (groups <= 0 || groups < rows::few_full) return false;
+    if (groups <= rows::few_threads * rows::few) return hold.template operator()<rows::few, 256, rows::few_full>();
+    if (groups <= rows::threads * rows::many) return hold.template operator()<rows::many, rows::threads, rows::full>();
   }
   return false;
-}
-
-/// Most values to a thread, of rows of run-time length: those that more are needed for are streamed.
-template <class Held>
-constexpr int most_held(held_lanes lanes) {
-  return stream_shape_of<Held, access_facts<Held>::vector_width(loop_var::r, -1), -1, false>.width > 0 ? lanes.some
-                                                                                                       : lanes.most;
 }
 
 template <int Width, long Rnumel, int Items, int Full, class... S, class Args, class Shape>
@@ -265,8 +257,14 @@ bool launch_shifted(body<S...>, const Args& args, cudaStream_t stream, const cha
   }
 }
 
-/// Rows that wait in shared memory. False: it was not launched.
-template <long Rnumel, class... S, class Args>
+/// Are rows of whole vectors, longer than registers hold, staged too? Not where several weights of 16 bits come from
+/// the L2 again for each row: streamed, the next row's values are on their way with them.
+template <class Held, int Width, bool CanSplit>
+inline constexpr bool stages_vectors =
+    !CanSplit && phase_facts<Held>::kept_bytes > 0 && Width > 4 && stream_facts<Held>::shared_loads <= 1;
+
+/// Rows that wait in shared memory, in vectors of Width. False: it was not launched.
+template <int Width, class... S, class Args>
 bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using held = body<S...>;
   using phases = phase_facts<held>;
@@ -280,13 +278,13 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
     constexpr int others = 1536 + 2 * largest_phase<held, 32>;  // bytes that each block takes
     const device_limits limits = limits_of_device(name);
     const int most = (limits.shared_bytes + 1024) / 2 - others;  // two blocks hide each other's waiting
-    const staged_shape shape = staged::place(args, most, places);
+    const staged_shape shape = staged::template place<Width>(args, most, places);
     if (shape.warps == 0) return false;
     const int wanted = shape.rows * places.row_bytes;
     const int least_bytes = staged_thread_bytes * 32 * shape.warps * shape.rows;
     const int bytes = wanted < least_bytes ? least_bytes : wanted;
     constexpr int least = phases::is_light && phases::kept_bytes <= 4 && staged::facts.count <= 2 ? 2 : 1;
-    void (*const kernel)(Args, typename staged::places) = &reduction_staged<held, least, Args>;
+    void (*const kernel)(Args, typename staged::places) = &reduction_staged<held, Width, least, Args>;
     static constinit std::atomic<std::uint64_t> asked{0};
     allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
     launch(kernel, dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
@@ -308,13 +306,20 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
                     access_facts<Body>::template fits<width, loop_var::r>(args);
   if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
   if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
+  if constexpr (StaticRnumel < 0)
+    if (fits && splits <= 1 && launch_dynamic_held<width>(held{}, args, stream, name)) return;
   if constexpr (StaticRnumel < 0 || is_loose<held, StaticRnumel, can_split>) {
     using shared = sinter::detail::shared_row_facts<held>;
     const bool alone = (!streamed.any && streamed.otherwise == 0) ||
                        can_split ||  // few rows are better shared by blocks
                        sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) <= 1;
-    if (splits <= 1 && (StaticRnumel >= 0 || !fits) && alone && launch_staged<StaticRnumel>(held{}, args, stream, name))
-      return;
+    if (splits <= 1 && alone) {
+      if (StaticRnumel >= 0 || !fits) {
+        if (launch_staged<staged_facts<held>::width>(held{}, args, stream, name)) return;
+      } else if constexpr (stages_vectors<held, width, can_split>) {
+        if (launch_staged<width>(held{}, args, stream, name)) return;
+      }
+    }
   }
   if constexpr (short_of<held, StaticRnumel>.items > 0) {
     // What those do not fit is walked element by element.
@@ -339,9 +344,6 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     }
   } else {
     constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
-    if (fits && splits <= 1 &&
-        launch_dynamic_held<width, lanes.some, most_held<held>(lanes)>(held{}, args, stream, name))
-      return;
     if constexpr (streamed.width > 0)  // but what can be split takes one phase if it is walked
       if (splits <= 1 && !(can_split && fits && width > 1) &&
           launch_streamed<streamed, -1, !can_split>(held{}, args, fits, memory, stream, name))

@@ -1,6 +1,6 @@
-// Reductions along memory (orientation row) of rows that begin and end anywhere: each waits in shared memory from phase
-// to phase and is read once. While the threads of one wait for its memory, those of others compute.
-// Which rows, and where they lie, is staged_rows.hpp's matter, launching reduction_launch.cuh's.
+// Reductions along memory (orientation row) of rows that begin and end anywhere, or are too long for registers: each
+// waits in shared memory from phase to phase and is read once. While the threads of one wait for its memory, those of
+// others compute. Which rows, and where they lie, is staged_rows.hpp's matter, launching reduction_launch.cuh's.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -16,13 +16,13 @@ namespace sinter::cuda {
 
 namespace detail {
 
-template <class Body>
-struct staged_row_tiling
-    : tiling<loop_var::r, loop_var::r, staged_facts<Body>::width, staged_lanes / 32 / staged_facts<Body>::width, int> {
+/// Width: of vectors that lie well in every row, or what staged_facts has for rows that begin anywhere.
+template <class Body, int Width>
+struct staged_row_tiling : tiling<loop_var::r, loop_var::r, Width, staged_facts<Body>::lanes(Width) / 32 / Width, int> {
   using held = staged_facts<Body>;
-  static constexpr int width = held::width;
-  static constexpr bool guards = true, early_loads = false, streamed = true, shifted = width > 1, padded = true;
-  static constexpr bool reads_ahead = true;
+  static constexpr int width = Width;
+  static constexpr bool guards = true, early_loads = false, streamed = true, padded = true, reads_ahead = true;
+  static constexpr bool shifted = width > 1 && width == held::width;
   static constexpr int most_waiting = 64;
   template <int I>
   static constexpr bool stages = held::facts.bytes[I] > 0;
@@ -161,13 +161,13 @@ inline constexpr bool puts_in = staged_facts<Body>::facts.bytes[I] > 0 &&
                                 (P == body_facts<Body>::num_phases || body_facts<Body>::facts.phase[I] == P);
 
 /// A row's way through shared memory, where it waits from phase to phase.
-template <class Body, class Args, class Numbers = std::make_index_sequence<Body::size>>
+template <class Body, int Width, class Args, class Numbers = std::make_index_sequence<Body::size>>
 class staged_stream;
-template <class... S, class Args, std::size_t... I>
-class staged_stream<body<S...>, Args, std::index_sequence<I...>> {
+template <class... S, int Width, class Args, std::size_t... I>
+class staged_stream<body<S...>, Width, Args, std::index_sequence<I...>> {
  public:
   using B = body<S...>;
-  using tiling = staged_row_tiling<B>;
+  using tiling = staged_row_tiling<B, Width>;
   using held = staged_facts<B>;
   using places_type = typename held::places;
   static constexpr int phases = body_facts<B>::num_phases;
@@ -178,7 +178,7 @@ class staged_stream<body<S...>, Args, std::index_sequence<I...>> {
       : args_(args), tile_(tile), arrival_(arrival), length_(static_cast<int>(args.rnumel)) {
     const unsigned far =
         static_cast<unsigned>(places.shift.first) + static_cast<unsigned>(tile.fixed) * places.shift.step;
-    before_ = static_cast<int>(far & (held::width - 1));
+    before_ = tiling::shifted ? static_cast<int>(far & (Width - 1)) : 0;
     tile.staging.end = static_cast<unsigned>(length_);
 #pragma unroll
     for (int k = 0; k < held::facts.count; ++k) tile.staging.start[k] = places.at[k];
@@ -221,21 +221,22 @@ class staged_stream<body<S...>, Args, std::index_sequence<I...>> {
 
   template <class Visit>
   __device__ __forceinline__ void visit_tiles(const Visit& visit) const {
-    const int lane = threads_.thread() % 32 * held::width, end = length_;
-    int first = threads_.thread() / 32 * staged_lanes - before_;
+    constexpr int lanes = 32 * tiling::size;
+    const int lane = threads_.thread() % 32 * Width, end = length_;
+    int first = threads_.thread() / 32 * lanes - before_;
     const auto go = [&](bool inside) {
       tile_.staging.first = first + lane, tile_.staging.inside = inside;
 #pragma unroll
       for (int u = 0; u < tiling::items; ++u) {
-        tile_.at[u] = first + lane + u * (32 * held::width);
+        tile_.at[u] = first + lane + u * (32 * Width);
         tile_.ok[u] = inside || (!tiling::shifted && tile_.at[u] < end);  // of a shifted row lanes are asked
       }
       visit();
     };
 #pragma unroll 1
-    for (; first < end; first += threads_.warps() * staged_lanes) {
+    for (; first < end; first += threads_.warps() * lanes) {
       // Most tiles lie within the row: their items are not asked one by one.
-      if (first >= 0 && first + staged_lanes <= end) go(true);
+      if (first >= 0 && first + lanes <= end) go(true);
       else go(false);
     }
   }
@@ -268,18 +269,18 @@ template <class Body, class Stream, class Frame, class Args, std::size_t... P>
 __device__ __forceinline__ void staged_phases(std::index_sequence<P...>, Stream& stream, Frame& f,
                                               tile<typename Frame::tiling>& t, const Args& args, bool writer,
                                               unsigned char* storage) {
-  (staged_phase<Body, row_ways<Body, staged_lanes / 32>, static_cast<int>(P)>(stream, f, t, args, writer, storage),
+  (staged_phase<Body, row_ways<Body, Frame::tiling::size>, static_cast<int>(P)>(stream, f, t, args, writer, storage),
    ...);
 }
 
 }  // namespace detail
 
 /// One row per blockDim.x threads, a multiple of 32, of which staged_facts<Body>::place says where they lie.
-template <class Body, int MinBlocks, class Args>
+template <class Body, int Width, int MinBlocks, class Args>
 __global__ void __launch_bounds__(detail::staged_block<Body>, MinBlocks)
     reduction_staged(const Args args, const typename detail::staged_facts<Body>::places places) {
   detail::begin_kernel();
-  using tiling = detail::staged_row_tiling<Body>;
+  using tiling = detail::staged_row_tiling<Body, Width>;
   extern __shared__ __align__(16) unsigned char staged_memory[];
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   __shared__ detail::copy_arrival arrivals[detail::short_warps];
@@ -290,7 +291,7 @@ __global__ void __launch_bounds__(detail::staged_block<Body>, MinBlocks)
   tile.fixed_ok = row < args.numel;
   tile.fixed = static_cast<int>(tile.fixed_ok ? row : args.numel - 1);
   tile.staging.storage = staged_memory + threads.row() * places.row_bytes;
-  detail::staged_stream<Body, Args> stream(args, places, tile, arrivals[threads.row()]);
+  detail::staged_stream<Body, Width, Args> stream(args, places, tile, arrivals[threads.row()]);
   detail::frame<Body, tiling> frame;
   detail::staged_phases<Body>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, stream, frame, tile, args,
                               threads.thread() == 0 && tile.fixed_ok, storage);

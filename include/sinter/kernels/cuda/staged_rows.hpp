@@ -1,6 +1,7 @@
 // Rows that begin and end anywhere in memory: they are moved through shared memory as a whole, where their elements are
-// taken one by one, or two of 16 bits, neighbours by neighbouring lanes. Where they lie and how many warps share a row
-// is decided here; the kernel is reduction_staged.cuh. No CUDA header is needed here.
+// taken one by one, or two of 16 bits, neighbours by neighbouring lanes; longer ones than registers hold, where all of
+// them begin at multiples of 16 bytes, in vectors. Where they lie and how many warps share a row is decided here; the
+// kernel is reduction_staged.cuh. No CUDA header is needed here.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -21,8 +22,9 @@ struct staged_places {
 
 namespace detail {
 
-/// Elements of a warp's tile.
-inline constexpr int staged_lanes = 256;
+/// Elements of a warp's tile; of rows that vectors fit as many as are 1 KB, so that much of what all rows share is on
+/// its way at once.
+inline constexpr int staged_lanes = 256, staged_tile = 1024;
 /// Threads of a block at most: of two, each has 48 registers; fewer where registers come in pairs.
 template <class Body>
 inline constexpr int staged_block = has_doubles<Body> ? 384 : 640;
@@ -40,9 +42,9 @@ struct staged_shape {
 /// A warp takes up to 4 KB: enough of them are then on a multiprocessor when its memory is full. `bytes`: of an
 /// element; `most`: elements that a block has room for; `threads`: of a block. Of a longer row a quarter of the room
 /// changes.
-constexpr staged_shape choose_staged(std::int64_t length, int bytes, int most, int threads) {
+constexpr staged_shape choose_staged(std::int64_t length, int bytes, int lanes, int most, int threads) {
   if (length + 15 + staged_gap > most) return {0, 0};
-  const int whole = static_cast<int>(length), tiles = (whole + staged_lanes - 1) / staged_lanes;
+  const int whole = static_cast<int>(length), tiles = (whole + lanes - 1) / lanes;
   int warps = (whole * bytes + 4095) / 4096;
   if (warps > tiles) warps = tiles;
   if (warps > threads / 32) warps = threads / 32;
@@ -66,11 +68,14 @@ struct staged_facts<body<S...>> {
   /// Elements that are taken at once; of two all accesses begin with the same one.
   static constexpr int width = short_facts<B, any_pitch>::width;
 
+  /// Elements of a tile that is taken in vectors of so many.
+  static constexpr int lanes(int of) { return of > width ? staged_tile / facts.largest : staged_lanes; }
+
   /// Stores take a load's place if the two are alike in 16 bytes.
   static constexpr auto stores = short_facts<B, any_pitch>::stores;
 
   /// Shares out `most` bytes of shared memory, or as few as suffice; no warps: these rows cannot be moved like this.
-  template <class Args>
+  template <int Width, class Args>
   static staged_shape place(const Args& args, int most, places& p) {
     struct {
       int lead = 0, step = 0;
@@ -100,7 +105,7 @@ struct staged_facts<body<S...>> {
     };
     (take_in(shifted_access<S>{}), ...);
     if (!possible || total == 0) return {0, 0};
-    const staged_shape shape = choose_staged(args.rnumel, total, most / total, staged_block<B>);
+    const staged_shape shape = choose_staged(args.rnumel, total, lanes(Width), most / total, staged_block<B>);
     const int elements = shape.resident + staged_gap;
     for (int k = 0; k < size; ++k) {
       if (facts.bytes[k] == 0) continue;
