@@ -137,6 +137,7 @@ void check_rotated(std::int64_t rows) {
 TEST_CASE("results too large for the cache arrive whole, wherever they lie") {
   for (int shift : {0, 1, 3, 16}) check_large<float>((9 << 20) + 5, shift);
   check_large<si::bf16>((17 << 20) + 1, 5);
+  check_large<double>((5 << 20) + 3, 1);
 }
 
 TEST_CASE("large assignments read what they write") {
@@ -163,6 +164,8 @@ TEST_CASE("exponentials are kept over rows of any length") {
   for (std::int64_t width : {1, 7, 64, 511, 513, 4096, 65536, 65537}) check_softmax(3, width);
   check_softmax(1, 200000);
   check_softmax(9000, 1024);  // and go past the cache
+  check_softmax(2900, 3001);  // where a row begins and ends within a line
+  check_softmax(900000, 11);  // and where it may not fill one
 }
 
 TEST_CASE("columns are reduced by whole rows where there is much to read") {

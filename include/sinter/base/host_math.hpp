@@ -18,6 +18,8 @@ constexpr float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u)
 constexpr float magnitude(float x) { return __builtin_fabsf(x); }
 /// |x| with the sign of y.
 constexpr float with_sign(float x, float y) { return from_bits((bits(x) & 0x7fffffffu) | (bits(y) & 0x80000000u)); }
+/// The same for x >= 0, in one instruction.
+constexpr float lend_sign(float x, float y) { return from_bits(bits(x) | (bits(y) & 0x80000000u)); }
 
 /// c[0] + c[1] x + ... by fours: what waits for each other is a third of Horner's chain, and that is what costs.
 constexpr float polynomial(float, float a) { return a; }
@@ -25,9 +27,11 @@ constexpr float polynomial(float x, float a, float b) { return a + x * b; }
 constexpr float polynomial(float x, float a, float b, float c) { return (a + x * b) + x * x * c; }
 template <class... C>
 constexpr float polynomial(float x, float a, float b, float c, float d, C... rest) {
-  const float z = x * x, low = (a + x * b) + z * (c + x * d);
-  if constexpr (sizeof...(C) == 0) return low;
-  else return low + z * z * polynomial(x, rest...);
+  const float z = x * x, low = a + x * b, high = c + x * d;
+  if constexpr (sizeof...(C) == 0) return low + z * high;
+  else if constexpr (sizeof...(C) <= 2)
+    return low + z * (high + z * polynomial(x, rest...));  // z * z would not be sooner
+  else return (low + z * high) + z * z * polynomial(x, rest...);
 }
 
 inline constexpr float infinity = limits<float>::infinity();
@@ -58,16 +62,26 @@ constexpr float rint(float x) {
 
 // ---- exponentials --------------------------------------------------------------------------------------------------
 
-/// x = n ln 2 + r with |r| <= ln(2)/2: e^r - 1, and a number whose low bits are n + Bias.
+/// x - k ln 2: the first product is exact.
+constexpr float rest_of_exp(float x, float k) { return (x - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f; }
+/// The same for |k| < 32: a multiply-add then needs no second part of ln 2.
+constexpr float short_rest(float x, float k) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  if (!__builtin_is_constant_evaluated()) return __builtin_fmaf(k, -0x1.62e43p-1f, x);
+#endif
+  return rest_of_exp(x, k);
+}
+
+/// x = n ln 2 + r with |r| <= ln(2)/2: e^r - 1, and a number whose low bits are n + Bias. Short: where |n| < 32.
 struct exp_parts {
   float expm1;
   std::uint32_t power;
 };
-template <int Bias>
+template <int Bias, bool IsShort = false>
 constexpr exp_parts split_exp(float x) {
   constexpr float shift = 0x1.8p23f + Bias;  // the sum's last bit is worth one
   const float shifted = x * 0x1.715476p+0f + shift, k = shifted - shift;
-  const float r = (x - k * 0x1.62e4p-1f) - k * 0x1.7f7d1cp-20f;  // the first product is exact
+  const float r = IsShort ? short_rest(x, k) : rest_of_exp(x, k);
   return {r + r * r * polynomial(r, 0x1.fffffcp-2f, 0x1.55548ap-3f, 0x1.555916p-5f, 0x1.123fc6p-7f, 0x1.6a1a72p-10f),
           bits(shifted)};
 }
@@ -91,9 +105,9 @@ constexpr float falling_exp(float x) {
   return (s + s * e.expm1) * 0x1p-64f;
 }
 
-/// 1 + e^x to 1.5 ulp, infinite from 88.7 on: what a sigmoid divides by.
-constexpr float one_plus_exp(float x) {
-  const exp_parts e = split_exp<126>(at_least<bits(-20.0f)>(at_most<bits(89.0f)>(x)));
+/// 1 + e^-x to 1.5 ulp, infinite below -88.7: what a sigmoid divides by.
+constexpr float one_plus_exp_minus(float x) {
+  const exp_parts e = split_exp<126>(-at_most<bits(20.0f)>(at_least<bits(-89.0f)>(x)));
   const float half = two_to(e.power);
   return 1.0f + 2.0f * (half + half * e.expm1);
 }
@@ -176,12 +190,12 @@ constexpr float log1p(float x) {
 
 // ---- tanh, erf -----------------------------------------------------------------------------------------------------
 
-/// 2.3 ulp. e / (e + 2), where e = exp(2 |x|) - 1 without cancellation.
+/// 2.3 ulp. e / (e + 1), where e = (exp(2 |x|) - 1) / 2 without cancellation.
 constexpr float tanh(float x) {
   const float a = magnitude(x);
-  const exp_parts parts = split_exp<127>(2.0f * at_most<bits(9.02f)>(a));
-  const float s = two_to(parts.power), e = s * parts.expm1 + (s - 1.0f);
-  return with_sign(e / (e + 2.0f), x);
+  const exp_parts parts = split_exp<126, true>(2.0f * at_most<bits(9.02f)>(a));
+  const float half = two_to(parts.power), e = half * parts.expm1 + (half - 0.5f);
+  return lend_sign(e / (e + 1.0f), x);
 }
 
 /// 2.0 ulp. 1 - e^-g, where g = -log(erfc(|x|)) is a smooth function; past 4 the result is 1.

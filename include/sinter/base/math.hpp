@@ -132,23 +132,23 @@ SINTER_HOST_DEVICE constexpr T soft_div(T x, T y) {
 }
 
 template <class T>
-SINTER_HOST_DEVICE constexpr T one_plus_exp(T x) {
+SINTER_HOST_DEVICE constexpr T one_plus_exp_minus(T x) {
 #ifndef __CUDA_ARCH__
-  if constexpr (std::is_same_v<T, float>) return straight::one_plus_exp(x);
+  if constexpr (std::is_same_v<T, float>) return straight::one_plus_exp_minus(x);
 #endif
-  return T(1) + exp(x);
+  return T(1) + exp(-x);
 }
 
 }  // namespace detail
 
 template <class T>
 SINTER_HOST_DEVICE constexpr T sigmoid(T x) {
-  return detail::soft_div(T(1), detail::one_plus_exp(-x));
+  return detail::soft_div(T(1), detail::one_plus_exp_minus(x));
 }
 
 template <class T>
 SINTER_HOST_DEVICE constexpr T silu(T x) {
-  return detail::soft_div(x, detail::one_plus_exp(-x));
+  return detail::soft_div(x, detail::one_plus_exp_minus(x));
 }
 
 template <class T>
@@ -163,7 +163,7 @@ SINTER_HOST_DEVICE constexpr T gelu(T x) {
 template <class T>
 SINTER_HOST_DEVICE constexpr T gelu_tanh(T x) {
   const T u = T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
-  return detail::soft_div(x, detail::one_plus_exp(T(-2) * u));
+  return detail::soft_div(x, detail::one_plus_exp_minus(T(2) * u));
 }
 
 template <class T>

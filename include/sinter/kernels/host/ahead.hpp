@@ -25,12 +25,15 @@ inline void read_ahead(const void* p, std::int64_t bytes, std::int64_t distance)
   constexpr std::uintptr_t page = page_bytes, all = ahead_bytes, pages = all / page, lines = pages * line_bytes;
   const auto begin = reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(distance);
   const std::uintptr_t end = begin + static_cast<std::uintptr_t>(bytes);
-  for (std::uintptr_t at = (begin + lines - 1) / lines * lines; at < end; at += lines)
-    for (std::uintptr_t i = 0; i < pages; ++i) {
-      const auto* const line = reinterpret_cast<const void*>(at / all * all + at % all / pages + i * page);
-      if (distance == ahead_bytes) __builtin_prefetch(line, 0, 3);
-      else __builtin_prefetch(line, 0, 2);  // not into the innermost cache
-    }
+  std::uintptr_t at = (begin + lines - 1) / lines * lines;
+  const char* line = reinterpret_cast<const char*>(at / all * all + at % all / pages);  // in the first page
+  for (; at < end; at += lines) {
+    for (std::uintptr_t i = 0; i < pages; ++i)
+      if (distance == ahead_bytes) __builtin_prefetch(line + i * page, 0, 3);
+      else __builtin_prefetch(line + i * page, 0, 2);  // not into the innermost cache
+    line += line_bytes;
+    if (reinterpret_cast<std::uintptr_t>(line) % page == 0) line += all - page;
+  }
   asm volatile("");  // or g++ takes a function that only asks for one without effects, and drops its calls
 }
 
@@ -48,9 +51,10 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
 
   explicit ahead(const Args& args) : base(args), walked_{(is_first_read<I> && walks(S{}))..., false} {}
 
-  /// The rows up to `end` pass here.
-  void pass_rows(std::int64_t end) {
+  /// The rows up to `end` pass here; the last phase of each comes `late` rows later.
+  void pass_rows(std::int64_t end, int late = 0) {
     end_ = end;
+    late_ = late;
     passes_rows_ = args_.rnumel <= longest_kept_row;
   }
   /// All columns of so many rows pass here, then those of the next ones.
@@ -97,8 +101,9 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
         return p;
       }();
       if constexpr (P == first || P == last) {
+        const int rows = P == facts::num_phases - 1 ? 1 + late_ : 1;
         if (first == last || !passes_rows_) look_ahead<N>(ahead_bytes);
-        else if (P == last && x_ + 1 < end_) look_ahead<N>(row_bytes<N>(args_.rnumel) + ahead_bytes);
+        else if (P == last && x_ + rows < end_) look_ahead<N>(rows * row_bytes<N>(args_.rnumel) + ahead_bytes);
       }
     }
   }
@@ -155,6 +160,7 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
 
   bool walked_[sizeof...(S) + 1];
   bool passes_rows_ = false;
+  int late_ = 0;
   std::int64_t end_ = 0, group_ = 0;
 };
 

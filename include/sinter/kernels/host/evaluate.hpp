@@ -42,8 +42,20 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
 
   using base::base, base::seat;
 
-  /// Whole rows pass here, one after the other: what is costly is computed once, if a row is not too long.
-  void keep_rows() { keeps_ = args_.rnumel <= longest_kept_row; }
+  /// Whole rows pass here, one after the other: what is costly is computed once, if a row is not too long. `number`:
+  /// of the evaluators that take turns.
+  void keep_rows(int number = 0) {
+    keeps_ = args_.rnumel <= longest_kept_row;
+    number_ = number;
+  }
+  /// Element statements of the last phase, which only writes, for `count` lanes from r of the row where this sits.
+  [[gnu::noinline]] void write_block(std::int64_t r, int count) {
+    running_folds none;
+    seat(x_, r, count);
+    elements<facts::num_phases - 1>(none);
+  }
+  /// Whether some of the results go past the cache.
+  bool has_streams() const { return (base::template is_streamed<I>() || ...); }
 
   /// Whether the loads that cross rows move by one from row to row all the way to x + (rows - 1) * columns.
   bool moves_by_one(std::int64_t x, std::int64_t columns, int rows) const {
@@ -94,7 +106,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
 
  private:
-  using base::args_, base::keeps_, base::row_, base::column_;
+  using base::args_, base::x_, base::keeps_, base::number_, base::row_, base::column_;
   template <int N>
   static constexpr residence where = base::layout_type::facts.where[N];
   template <int N>

@@ -89,6 +89,17 @@ inline constexpr int rounded_at_once = 0;
 inline bool round_vectors(bf16*, const float*) { return false; }
 #endif
 
+/// p[j] = value(j), rounded to T, for a whole line.
+template <int Count, class T, class Value>
+[[gnu::always_inline]] inline void write_line(T* p, Value value) {
+  if constexpr (std::is_same_v<T, bf16> && rounded_at_once == Count) {
+    alignas(64) float wide[Count];
+    for_vector<Count>([&](int j) { wide[j] = value(j); });
+    if (!round_vectors(p, wide)) for_vector<Count>([&](int j) { p[j] = narrow<T>(wide[j]); });
+  } else {
+    for_vector<Count>([&](int j) { p[j] = narrow<T>(value(j)); });
+  }
+}
 /// p[i * step] = value(i), rounded to T.
 template <class T, class Step, class Value>
 [[gnu::always_inline]] inline void write_run(T* p, int count, Step step, Value value) {
@@ -116,20 +127,29 @@ void take_roots(T* to, const T* from, int count) {
   keep_stores();
 }
 
-/// Copies past the cache, whatever the addresses; the ends of the run that fill no line go through it.
+/// A line of 64 bytes past the cache, from one to one.
 template <class T>
-void stream_run(T* destination, const T* source, int count) {
-  constexpr std::int64_t line = 64;
-  auto* to = reinterpret_cast<char*>(destination);
-  const auto* from = reinterpret_cast<const char*>(source);
-  std::int64_t bytes = std::int64_t(count) * static_cast<std::int64_t>(sizeof(T));
-  std::int64_t head = -static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to)) & (line - 1);
-  if (head > bytes) head = bytes;
-  std::memcpy(to, from, static_cast<std::size_t>(head));
-  std::int64_t i = head;
-  for (; i + line <= bytes; i += line)
-    for (int k = 0; k < line; k += vector_bytes) stream_vector(to + i + k, from + i + k);
-  std::memcpy(to + i, from + i, static_cast<std::size_t>(bytes - i));
+[[gnu::always_inline]] inline void stream_line(T* to, const T* from) {
+  for (int k = 0; k < 64; k += vector_bytes)
+    stream_vector(reinterpret_cast<char*>(to) + k, reinterpret_cast<const char*>(from) + k);
+}
+
+/// Lanes [begin, end) of the line that begins at `to`: from[i] goes to lane i + shift.
+template <class T>
+[[gnu::always_inline]] inline void write_part(T* to, const T* from, int shift, int begin, int end) {
+#if defined(__AVX512BW__) && defined(__GNUC__) && defined(__x86_64__)
+  // One store that stays inside the line: such stores are slow where they leave it.
+  constexpr int size = static_cast<int>(sizeof(T)), lanes = 64 / size;
+  alignas(64) T lines[3 * lanes];
+  std::memcpy(lines + lanes + shift, from, 64);
+  vector_of_float v;
+  std::memcpy(&v, lines + lanes, 64);
+  const std::uint64_t mask = (~std::uint64_t(0) >> (64 - (end - begin) * size)) << begin * size;
+  auto& line = *reinterpret_cast<T(*)[lanes]>(to);  // of T, or a loop would read anew what it keeps of its uniforms
+  asm volatile("vmovdqu8 %1, %0%{%2%}" : "+m"(line) : "v"(v), "Yk"(mask));
+#else
+  std::memcpy(to + begin, from + begin - shift, static_cast<std::size_t>(end - begin) * sizeof(T));
+#endif
 }
 
 // ---- small squares turned ------------------------------------------------------------------------------------------

@@ -23,16 +23,35 @@ namespace sinter::cpu {
 
 namespace detail {
 
-/// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`.
+/// Whether the last phase of a row only writes, and may come late: block by block beside the next row's.
+template <class Evaluator>
+inline constexpr bool writes_last = [] {
+  using facts = typename Evaluator::facts;
+  bool more = facts::num_phases < 2 || facts::has_scan || Evaluator::lane_variable != loop_var::r;
+  for (int s = 0; s < facts::size; ++s) {
+    const auto kind = facts::facts.info[s].kind;
+    more = more || kind == statement_kind::yield;  // for a matmul
+    more = more || (kind == statement_kind::reduce && facts::phase(s) == facts::num_phases - 1);
+  }
+  return !more;
+}();
+
+/// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`. The last phase of
+/// the row where `late` sits, if any, goes along.
 template <int P, class Evaluator>
 [[gnu::noinline]] void fold_chunk(Evaluator& e, std::int64_t x, int rows, std::int64_t first, std::int64_t last,
-                                  typename Evaluator::finished_folds& into) {
+                                  typename Evaluator::finished_folds& into, Evaluator* late = nullptr) {
+  constexpr int to_last = Evaluator::facts::num_phases - 1 - P;
   typename Evaluator::running_folds running;
   Evaluator::template clear<P>(running);
   if constexpr (Evaluator::lane_variable == loop_var::r) {
     for (std::int64_t r = first; r < last; r += Evaluator::lanes) {
-      e.seat(x, r, last - r < Evaluator::lanes ? static_cast<int>(last - r) : Evaluator::lanes);
-      e.template elements<P>(running);
+      const int count = last - r < Evaluator::lanes ? static_cast<int>(last - r) : Evaluator::lanes;
+      e.seat(x, r, count);
+      if constexpr (writes_last<Evaluator> && to_last == 0) e.write_block(r, count);
+      else e.template elements<P>(running);
+      if constexpr (writes_last<Evaluator> && to_last == 1)
+        if (late != nullptr) late->write_block(r, count);
     }
     Evaluator::template collect<P>(running, into, last - first);
   } else {
@@ -44,9 +63,10 @@ template <int P, class Evaluator>
   }
 }
 
-/// Phase P of the rows at x: row statements, loop, results. `threads` > 1 shares the loop between threads.
+/// Phase P of the rows at x: row statements, loop, results. `threads` > 1 shares the loop between threads. `late` as
+/// above.
 template <int P, class Evaluator, class Args>
-void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads) {
+void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads, Evaluator* late = nullptr) {
   using folds = typename Evaluator::finished_folds;
   using scans = scan_phase<typename Evaluator::body_type, P>;
   constexpr bool along_r = Evaluator::lane_variable == loop_var::r;
@@ -80,7 +100,7 @@ void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int thr
     folds part;
     for (std::int64_t c = 0; c < chunks; ++c) {
       if constexpr (scans::any) e.scans().begin_chunk();
-      fold_chunk<P>(e, x, rows, c * chunk, end_of(c), part);
+      fold_chunk<P>(e, x, rows, c * chunk, end_of(c), part, late);
       if constexpr (scans::any) e.scans().end_chunk();
       tree.add(part);
     }
@@ -91,10 +111,10 @@ void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int thr
 
 /// Phases 0 … Phases - 1.
 template <int Phases, class Evaluator, class Args>
-void run_phases(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads) {
+void run_phases(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads, Evaluator* late = nullptr) {
   if constexpr (Phases > 0) {
-    run_phases<Phases - 1>(e, args, x, rows, threads);
-    run_phase<Phases - 1>(e, args, x, rows, threads);
+    run_phases<Phases - 1>(e, args, x, rows, threads, late);
+    run_phase<Phases - 1>(e, args, x, rows, threads, late);
   }
 }
 
@@ -152,6 +172,29 @@ struct whole_rows {
   }
 };
 
+/// The rows in [first, last), each written while the next one is computed. The memory takes writes only so fast, and a
+/// row that is written in one go waits for it, while it has nothing to do as long as the next one is computed.
+template <class Evaluator, class Args>
+void rows_in_turn(const Args& args, std::int64_t first, std::int64_t last) {
+  constexpr int phases = Evaluator::facts::num_phases;
+  Evaluator turns[max_turns]{Evaluator(args), Evaluator(args)};
+  for (int t = 0; t < max_turns; ++t) {
+    turns[t].pass_rows(last, 1);
+    turns[t].keep_rows(t);
+  }
+  Evaluator* late = nullptr;
+  for (std::int64_t x = first; x < last; ++x) {
+    Evaluator& e = turns[x % max_turns];
+    run_phases<phases - 1>(e, args, x, 1, 1, late);
+    e.seat(x, 0, 1);
+    e.template rows<phases - 1>();
+    e.template rows<phases>();
+    late = &e;
+  }
+  for (std::int64_t r = 0; r < args.rnumel; r += Evaluator::lanes)
+    late->write_block(r, args.rnumel - r < Evaluator::lanes ? static_cast<int>(args.rnumel - r) : Evaluator::lanes);
+}
+
 /// The rows in [first, last) of all of args.numel columns, in groups: how many rows later memory is asked for.
 template <class Evaluator, class Args>
 void fold_rows(const Args& args, std::int64_t first, std::int64_t last, typename Evaluator::running_folds* sums) {
@@ -178,6 +221,12 @@ void reduction(const Args& args, int threads = 0) {
       };
       return detail::reduce_columns<evaluator>(args, args.rnumel, args.numel, threads, fold);
     }
+  if (threads <= 0) threads = default_threads();
+  if constexpr (detail::writes_last<evaluator>)
+    if (args.numel >= threads && args.rnumel <= detail::longest_kept_row && evaluator(args).has_streams())
+      return parallel_for(
+          0, args.numel, detail::units_per_piece<evaluator>(args, threads), threads,
+          [&args](std::int64_t first, std::int64_t last) { detail::rows_in_turn<evaluator>(args, first, last); });
   detail::for_rows<typename rows::evaluator>(args, threads, rows{args});
 }
 

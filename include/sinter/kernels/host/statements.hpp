@@ -109,8 +109,10 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   /// Where the kept values of this block lie, or are computed again and again.
   template <int N>
   void point_to_row() {
-    if constexpr (where<N> == residence::kept)
-      at_slot<N>() = row_memory<value_type<N>, N>(keeps_ ? args_.rnumel : lanes) + (keeps_ ? r_ : 0);
+    if constexpr (where<N> == residence::kept) {
+      const std::int64_t length = keeps_ ? (args_.rnumel + line_bytes - 1) / line_bytes * line_bytes : lanes;
+      at_slot<N>() = row_memory<value_type<N>, N>(max_turns * length) + number_ * length + (keeps_ ? r_ : 0);
+    }
   }
   template <int Mask>
   static constexpr bool differs = [] {  // from lane to lane
@@ -302,21 +304,33 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   // ---- sinks ----
 
   template <int N>
+  bool is_streamed() const {
+    if constexpr (streaming<statement<N>>::is_possible) return at_slot<N>();
+    else return false;
+  }
+
+  template <int N>
   void prepare() {
     if constexpr (streaming<statement<N>>::is_possible) at_slot<N>() = streaming<statement<N>>::of(body_type{}, args_);
   }
+  /// Past the cache, each line as soon as it is computed: of many at once the memory would not take all, and computing
+  /// waits. Of the first and the last one only a part may be ours.
   template <int A, class T>
   [[gnu::noinline]] void stream_lanes(T* to, int first, int count) {
-    // Few lines at once: past what the processor buffers, computing waits for the memory.
-    constexpr int part = 8 * line_bytes / static_cast<int>(sizeof(T));
-    alignas(line_bytes) T stage[part];
-    for (int done = 0, length = 0; done < count; done += length) {
-      // Up to the end of a line: none but the first and the last one of all is written in parts.
-      const auto past = reinterpret_cast<std::uintptr_t>(to + done) % line_bytes / sizeof(T);
-      length = part - static_cast<int>(past);
-      if (length > count - done) length = count - done;
-      write_run(stage, length, fixed_step<1>{}, [this, from = first + done](int i) { return value<A>(from + i); });
-      stream_run(to + done, stage, length);
+    constexpr int line = line_bytes / static_cast<int>(sizeof(T));
+    const auto values = [this, first](int from) {
+      return [this, at = first + from](int i) { return value<A>(at + i); };
+    };
+    if (count < line) return write_run(to, count, fixed_step<1>{}, values(0));
+    if (reinterpret_cast<std::uintptr_t>(to + count) % line_bytes != 0) __builtin_prefetch(to + count, 1);
+    for (int at = -static_cast<int>(reinterpret_cast<std::uintptr_t>(to) % line_bytes / sizeof(T)); at < count;
+         at += line) {
+      const int begin = at < 0 ? 0 : at, end = at + line < count ? at + line : count;
+      const int from = begin + line <= count ? begin : count - line;
+      alignas(line_bytes) T whole[line];
+      write_line<line>(whole, values(from));
+      if (end - begin == line) stream_line(to + begin, whole);
+      else write_part(to + at, whole, from - at, begin - at, end - at);
     }
     has_streamed_ = true;
   }
@@ -370,7 +384,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   }
 
   const void* accumulators_[2] = {};
-  int row_ = 0, column_ = 0;
+  int row_ = 0, column_ = 0, number_ = 0;
   bool keeps_ = false, has_streamed_ = false;
   scan_states scans_;
 };

@@ -91,16 +91,24 @@ struct streaming<store<Slot, T, A, At, Mask>> {
 /// The longest row of which values are kept.
 inline constexpr std::int64_t longest_kept_row = sinter::detail::backend_of(target::cpu).row_on_chip;
 
-/// Memory of the calling thread for `count` values at least; Number tells several of one kernel apart.
+/// So many evaluators take turns at most: reduction.hpp says when.
+inline constexpr int max_turns = 2;
+
+/// Memory of the calling thread for `count` values at least, from the start of a line on; Number tells several of one
+/// kernel apart.
 template <class T, int Number>
 T* row_memory(std::int64_t count) {
-  thread_local sinter::detail::heap_array<T> memory;
+  struct alignas(64) line {
+    T values[64 / sizeof(T)];
+  };
+  constexpr std::int64_t length = 64 / sizeof(T);
+  thread_local sinter::detail::heap_array<line> memory;
   thread_local std::int64_t size = 0;
   if (size < count) {
-    memory.reset(new T[static_cast<std::size_t>(count)]);
+    memory.reset(new line[static_cast<std::size_t>((count + length - 1) / length)]);
     size = count;
   }
-  return memory.get();
+  return memory.get()->values;
 }
 
 /// Statement number N of a list, found by one overload resolution.
