@@ -13,51 +13,54 @@ std::string names_of(const auto& r, const std::vector<int>& items) {
   std::string text;
   for (int i : items) {
     const report::item& item = r.items[i];
-    text += (text.empty() ? "" : ", ") + item.name() + " " + item.shape;
+    append(text, {text.empty() ? "" : ", ", item.name(), " ", item.shape});
   }
   return text.empty() ? "nothing" : text;
 }
 
 std::string kernels_text(const auto& r) {
-  std::string text = counted(r.num_kernels(), "kernel") + "\n";
+  std::string text = text_of({counted(r.num_kernels(), "kernel"), "\n"});
   for (int k = 0; k < r.num_kernels(); ++k) {
     const report::kernel& kernel = r.kernels[k];
-    text += "  " + std::to_string(k) + "  " + kernel.name + ": " + words(kernel) + "\n";
-    text += "       computes " + kernel.calls + "\n";
-    text += "       reads " + names_of(r, kernel.reads) + "\n";
-    text += "       writes " + names_of(r, kernel.writes) + "\n";
+    append(text, {"  ", k, "  ", kernel.name, ": ", words(kernel), "\n"});
+    append(text, {"       computes ", kernel.calls, "\n"});
+    append(text, {"       reads ", names_of(r, kernel.reads), "\n"});
+    append(text, {"       writes ", names_of(r, kernel.writes), "\n"});
   }
   if (r.buffers.empty()) return text;
   std::vector<int> items;
   for (const report::buffer& b : r.buffers) items.push_back(b.item);
-  return text + "workspace: " + counted(items.size(), "buffer") + " (" + names_of(r, items) + ")\n";
+  append(text, {"workspace: ", counted(items.size(), "buffer"), " (", names_of(r, items), ")\n"});
+  return text;
 }
 
 std::string verdicts_text(const auto& r) {
   std::string text;
   for (const report::verdict& v : r.verdicts) {
     if (!v.stands || v.reason == refusal::no_shared_data) continue;
-    const auto label = [&](int i) { return r.items[i].label; };
-    text += "round " + std::to_string(v.round) + ": " + label(v.first) + " with " + label(v.second) + " (" +
-            std::to_string(v.shared_bytes) + " bytes shared): " + std::string(sentence(v.reason)) + "\n";
+    append(text, {"round ", v.round, ": ", r.items[v.first].label, " with ", r.items[v.second].label, " (",
+                  v.shared_bytes, " bytes shared): ", sentence(v.reason), "\n"});
   }
   if (r.forgot_verdicts) text += "(more pairs were looked at than the plan keeps; verbosity::log has them all)\n";
   return text;
 }
 
+std::string pair(const auto& r, const log_entry& e) {
+  return text_of({r.of_node(e.first).label, " with ", r.of_node(e.second).label});
+}
 std::string log_text(const auto& r) {
   std::string text;
-  const auto pair = [&](const log_entry& e) { return r.of_node(e.first).label + " with " + r.of_node(e.second).label; };
   for (const logged_round& round : rounds_of(r)) {
-    text += "round " + std::to_string(round.number) + ": " + counted(round.num_pairs, "pair") + ", " +
-            counted(round.num_candidates, "candidate") + "\n";
+    append(text, {"round ", round.number, ": ", counted(round.num_pairs, "pair"), ", ",
+                  counted(round.num_candidates, "candidate"), "\n"});
     for (const log_entry& e : round.decided) {
-      text += (e.event == log_event::fused ? "  fused        " : "  invalidated  ") + pair(e) + ": " +
-              std::to_string(e.shared_bytes) + " bytes shared, score " + score_text(e.score);
-      text += (e.event == log_event::fused ? "" : "; " + std::string(sentence(e.reason))) + "\n";
+      const bool fused = e.event == log_event::fused;
+      append(text, {fused ? "  fused        " : "  invalidated  ", pair(r, e), ": ", e.shared_bytes,
+                    " bytes shared, score ", score_text(e.score), fused ? "" : "; ",
+                    fused ? std::string_view() : sentence(e.reason), "\n"});
     }
     for (const log_entry& e : round.refused)
-      text += "  refused      " + pair(e) + ": " + std::string(sentence(e.reason)) + "\n";
+      append(text, {"  refused      ", pair(r, e), ": ", sentence(e.reason), "\n"});
   }
   return text;
 }

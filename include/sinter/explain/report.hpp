@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sinter/explain/text.hpp"
 #include "sinter/schedule/label.hpp"
 #include "sinter/schedule/plan.hpp"
 
@@ -79,9 +80,9 @@ std::string number_text(number n) {
     const auto operand = [&](number m) {
       const int i = table.find(m);
       const bool sum = d.rule != number_rule::sum && i >= 0 && table.definitions[i].rule == number_rule::sum;
-      return sum ? "(" + number_text<Program>(m) + ")" : number_text<Program>(m);
+      return sum ? text_of({"(", number_text<Program>(m), ")"}) : number_text<Program>(m);
     };
-    return operand(d.a) + sign + operand(d.b);
+    return text_of({operand(d.a), sign, operand(d.b)});
   }
   const std::string_view given = Program::extent_name(static_cast<int>(d.a), static_cast<int>(d.b));
   return given.empty() ? "dyn" : std::string(given);
@@ -90,9 +91,9 @@ std::string number_text(number n) {
 template <class Program>
 std::string shape_text(int node) {
   const auto& g = Program::g;
-  std::string text = std::string(name(g[node].type)) + "[";
-  for (int d = 0; d < g.shape(node).rank; ++d) text += (d ? ", " : "") + number_text<Program>(g.shape(node)[d]);
-  return text + "]";
+  std::string text = text_of({name(g[node].type), "["});
+  for (int d = 0; d < g.shape(node).rank; ++d) append(text, {d ? ", " : "", number_text<Program>(g.shape(node)[d])});
+  return text += "]";
 }
 
 /// Calls f(buffer) for what a kernel reads (or writes) in memory, each once.
@@ -146,7 +147,7 @@ void add_scalars(report::item& item, int node, Visited& visited) {
     if (visited.contains(operand)) continue;
     visited.insert(operand);
     if (g[operand].what != op::input) {
-      if (!Program::nodes.buffers.realized(operand)) add_scalars<Program>(item, operand, visited);
+      if (!Program::plan.fusion.state.list.buffers.realized(operand)) add_scalars<Program>(item, operand, visited);
     } else if (g.inputs[item_of<Program>(operand)].by_value) {
       insert_once(item.reads, item_of<Program>(operand));
     }
@@ -166,7 +167,7 @@ void read_items(report& r) {
     return &item;
   };
   for (const input_info& i : g.inputs) {
-    report::item& item = *add(i.node, (i.by_value ? "value " : "input ") + std::to_string(g[i.node].attr));
+    report::item& item = *add(i.node, text_of({i.by_value ? "value " : "input ", g[i.node].attr}));
     item.place = item.label;
   }
   r.num_inputs = r.num_items();
@@ -175,10 +176,10 @@ void read_items(report& r) {
     report::item& item = *add(node.root, std::string(Program::labels[n].text().view()));
     for (int k = 0; k < g.outputs.size(); ++k)
       if (g.outputs[k] == node.root) item.outputs.push_back(k);
-    if (!item.outputs.empty()) item.place = "output " + std::to_string(item.outputs.front());
+    if (!item.outputs.empty()) item.place = text_of({"output ", item.outputs.front()});
     const int memory = memory_of(g, node.root);
     if (memory != node.root && g[memory].what == op::input)
-      item.place = "input " + std::to_string(g[memory].attr) + " in place";
+      item.place = text_of({"input ", g[memory].attr, " in place"});
     for (int k = 0; k < node.num_dependencies; ++k) {
       const dependency& d = s.list.dependencies[node.first_dependency + k];
       const int from = d.write ? -1 : item_of<Program>(d.buffer);
@@ -211,7 +212,7 @@ void read_kernels(report& r) {
     });
     for (int o = 0; o < g.origins.size(); ++o) {
       if (!calls.contains(o)) continue;
-      kernel.calls += (kernel.calls.empty() ? "" : ", ") + std::string(label_of(g.origins[o]).text().view());
+      append(kernel.calls, {kernel.calls.empty() ? "" : ", ", label_of(g.origins[o]).text().view()});
     }
     each_buffer(p, k, false, [&](int buffer) { kernel.reads.push_back(item_of<program>(buffer)); });
     each_buffer(p, k, true, [&](int buffer) { kernel.writes.push_back(item_of<program>(buffer)); });
@@ -258,7 +259,7 @@ report report_of() {
     r.preset = preset_of(program::chosen);
     for (const number_definition& d : program::plan.fusion.state.list.numbers.definitions)
       if (d.rule == number_rule::input_extent)
-        r.hints += (r.hints.empty() ? "" : ", ") + number_text<program>(d.value) + " = " + std::to_string(d.hint);
+        append(r.hints, {r.hints.empty() ? "" : ", ", number_text<program>(d.value), " = ", d.hint});
   }
   return r;
 }
@@ -295,12 +296,12 @@ std::vector<logged_round> rounds_of(const auto& r) {
 }
 /// The parts of a score in the order in which they are compared.
 inline std::string score_text(const fusion_score& s) {
-  return std::to_string(s.rank) + " / " + std::to_string(s.weight) + " / " + std::to_string(s.proximity);
+  return text_of({s.rank, " / ", s.weight, " / ", s.proximity});
 }
 
 /// "1 pair", "2 pairs".
 inline std::string counted(std::size_t n, const char* noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+  return text_of({n, " ", noun, n == 1 ? "" : "s"});
 }
 
 /// What a kernel is, in words.
@@ -320,7 +321,7 @@ inline std::string words(const report::kernel& kernel) {
   std::string text(kind_words(kernel.kind));
   if (const std::size_t at = text.find("reduction"); kernel.scans && at != text.npos) text.replace(at, 9, "scan");
   if (kernel.kind == kernel_kind::reduction)
-    text += " (" + std::to_string(kernel.passes) + (kernel.passes == 1 ? " pass)" : " passes)");
+    append(text, {" (", kernel.passes, kernel.passes == 1 ? " pass)" : " passes)"});
   return text;
 }
 
