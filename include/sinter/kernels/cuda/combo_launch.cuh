@@ -62,8 +62,9 @@ struct combo_loop<reduction_loop<Body, orientation::row, Rnumel, Numel>> {
   using loop = reduction_loop<Body, orientation::row, Rnumel, Numel>;
   static constexpr int width = access_facts<Body>::vector_width(loop_var::r, Rnumel);
   static constexpr held_lanes lanes = lanes_of_body<Body>;
-  static constexpr row_shape looped = choose_row(narrow_limit, width, lanes, loop::can_split);
-  static constexpr row_shape held = choose_row(Rnumel < 0 ? narrow_limit : Rnumel, width, lanes, loop::can_split);
+  static constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
+  static constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
+  static constexpr row_shape held = choose_row(Rnumel < 0 ? narrow_limit : Rnumel, width, lanes, can_split);
   static constexpr bool persistent = held.persistent && held.threads <= combo_block;
   static constexpr int along = persistent ? power_of_two(held.threads, combo_block) : 0;
   static constexpr int items = persistent ? held.items : looped.items;
@@ -74,7 +75,7 @@ struct combo_loop<reduction_loop<Body, orientation::row, Rnumel, Numel>> {
     if (args.numel <= 0) return 0;
     const bool wide = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                       access_facts<Body>::template fits<width, loop_var::r>(args);
-    const std::int64_t splits = loop::can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
+    const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
     at.variant = wide ? combo_variant::wide : combo_variant::narrow_long;
     at.part = of.template give<loop>(share_row(args.rnumel, splits, of.memory, of.stream, of.name), args);
     const row_shape shape = wide ? loop_shape(args.rnumel, width, items, combo_block)
