@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sinter/kernels/cuda/reduction_launch.cuh"
+#include "sinter/kernels/cuda/reduction/launch.cuh"
 
 using namespace kernel_tests;
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "test_kernels_support.cuh"
 
-#include "sinter/kernels/cuda/pointwise_launch.cuh"
+#include "sinter/kernels/cuda/pointwise/launch.cuh"
 
 using namespace kernel_tests;
 

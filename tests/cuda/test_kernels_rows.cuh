@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sinter/kernels/cuda/reduction_launch.cuh"
+#include "sinter/kernels/cuda/reduction/launch.cuh"
 #include "test_kernels_support.cuh"
 
 namespace kernel_tests {

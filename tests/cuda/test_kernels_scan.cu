@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sinter/kernels/cuda/scan_launch.cuh"
+#include "sinter/kernels/cuda/scan/launch.cuh"
 
 using namespace kernel_tests;
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <thread>
 
-#include "sinter/kernels/cuda/foreign.cuh"
+#include "sinter/kernels/cuda/matmul/foreign.cuh"
 #include "test_matmul_support.cuh"
 
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "sinter/base/op.hpp"
-#include "sinter/kernels/cuda/matmul_launch.cuh"
+#include "sinter/kernels/cuda/matmul/launch.cuh"
 
 namespace matmul_test {
 

@@ -1,7 +1,7 @@
 // Split scans: a few long rows, or columns, are scanned by many blocks, a part each, which tell each other what they
 // have folded. Which scans need which others, which bodies can be split, and the workspace that takes: constants of the
 // extents alone, never of the machine, so that a plan knows its workspace.
-// How blocks follow each other is the CUDA kernels' matter (kernels/cuda/scan_chain.cuh).
+// How blocks follow each other is the CUDA kernels' matter (kernels/cuda/scan/chain.cuh).
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -50,7 +50,8 @@ void run_custom(const call<Program>& c, bool on_cuda, void* stream) {
   custom_call arrays{};
   [&]<int... K>(std::integer_sequence<int, K...>) {
     ((arrays.operands[K] = custom_array_of<Program, n.operands[K]>(c)), ...);
-  }(std::make_integer_sequence<int, n.num_operands()>{});
+  }
+  (std::make_integer_sequence<int, n.num_operands()>{});
   arrays.result = custom_array_of<Program, id>(c);
   arrays.stream = stream;
   if (arrays.result.numel() > 0) function(arrays);

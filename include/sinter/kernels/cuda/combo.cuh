@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/pointwise.cuh"
-#include "sinter/kernels/cuda/reduction_column.cuh"
-#include "sinter/kernels/cuda/reduction_looped.cuh"
-#include "sinter/kernels/cuda/reduction_persistent.cuh"
+#include "sinter/kernels/cuda/pointwise/pointwise.cuh"
+#include "sinter/kernels/cuda/reduction/column.cuh"
+#include "sinter/kernels/cuda/reduction/looped.cuh"
+#include "sinter/kernels/cuda/reduction/persistent.cuh"
 
 namespace sinter::cuda {
 

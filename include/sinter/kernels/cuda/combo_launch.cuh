@@ -7,7 +7,7 @@
 
 #include "sinter/kernels/combo.hpp"
 #include "sinter/kernels/cuda/combo.cuh"
-#include "sinter/kernels/cuda/reduction_launch.cuh"
+#include "sinter/kernels/cuda/reduction/launch.cuh"
 
 namespace sinter::cuda {
 

@@ -1,7 +1,7 @@
 // Pointwise bodies whose chunks of `width` neighbours may begin anywhere in memory and whose rows may end inside of
 // one: odd widths, broadcasts of them, slices, pointers into the middle of something. A chunk is simple if every access
 // walks it in equal steps; it is then read in aligned words that are shifted into place (loose_words.cuh). The few
-// others go element by element. Which chunks are which is decided here, what becomes of them is pointwise_loose.cuh's
+// others go element by element. Which chunks are which is decided here, what becomes of them is pointwise/loose.cuh's
 // matter. No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,0 +1,99 @@
+// Launches a pointwise body: 16-byte accesses where extents, strides and pointers allow it, element by element
+// otherwise, tiles through shared memory where operands are transposed, 64-bit indices past 2^31 elements.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/pointwise/loose.cuh"
+#include "sinter/kernels/cuda/pointwise/pointwise.cuh"
+#include "sinter/kernels/cuda/pointwise/transposed.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+template <int Width, class Index, class... S, class Args>
+void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using shape = pointwise_shape<body<S...>, Width>;
+  const auto grid = dim3(static_cast<unsigned>((args.numel + shape::tile - 1) / shape::tile));
+  launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(shape::threads), stream, name, args);
+}
+
+/// Matrices with fewer rows or columns than this gain nothing from tiles.
+inline constexpr std::int64_t smallest_transposed = 16;
+
+/// Launches by tiles, if the body reads transposed operands and the matrix is worth it. False: it did not.
+template <int Width, class... S, class Args>
+bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  constexpr auto facts = transposed_facts<body<S...>>::facts;
+  if constexpr (facts.columns == 0) {
+    return false;
+  } else {
+    const std::int64_t columns = sinter::detail::resolve(facts.columns, args.sizes);
+    if (columns < smallest_transposed || columns % Width != 0 || args.numel / columns < smallest_transposed)
+      return false;
+    const std::int64_t tiles =
+        ((args.numel / columns + tile_rows - 1) / tile_rows) * ((columns + tile_columns - 1) / tile_columns);
+    launch(&sinter::cuda::pointwise_transposed<body<S...>, Width, int, Args>, dim3(static_cast<unsigned>(tiles)),
+           dim3(transposed_threads), stream, name, args);
+    return true;
+  }
+}
+
+/// Chunks are for bodies that memory bounds.
+template <class Body>
+inline constexpr bool goes_loosely = loose_facts<Body>::width > 0 && !access_facts<Body>::waits_for_arithmetic;
+
+/// Launches what wide accesses do not fit: in chunks, if there are enough and rows are worth it. The indices of single
+/// elements are 64 bits wide, as those of many are, where that costs nothing: one kernel less to compile.
+template <long StaticNumel = -1, int FewBlocks = 0, class... S, class Args>
+void launch_loose(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using facts = loose_facts<body<S...>>;
+  using accesses = access_facts<body<S...>>;
+  using index =
+      std::conditional_t < StaticNumel<0 && (!accesses::divides || accesses::waits_for_arithmetic), std::int64_t, int>;
+  constexpr bool loosely = goes_loosely<body<S...>>;
+  constexpr std::int64_t tile = pointwise_threads * facts::width * loose_turns<body<S...>>, few = FewBlocks * tile;
+  if constexpr (loosely && (StaticNumel < 0 || StaticNumel > few)) {
+    const auto plan = facts::plan(args);
+    if (plan.possible && args.numel > few)
+      return launch(&sinter::cuda::pointwise_loose<body<S...>, Args>,
+                    dim3(static_cast<unsigned>((args.numel + plan.lead + tile - 1) / tile)), dim3(pointwise_threads),
+                    stream, name, args, plan);
+  }
+  if constexpr (!loosely || !facts::is_certain || StaticNumel <= few)
+    launch_pointwise<1, index>(body<S...>{}, args, stream, name);
+}
+
+}  // namespace detail
+
+/// Runs Body for every x in [0, numel). `name` is the kernel's, for errors. A static extent (StaticNumel >= 0) saves
+/// the user the compilation of variants that cannot be needed. Where vectors would make FewBlocks blocks or less
+/// (options.few_blocks), elements go one by one: more multiprocessors share the latency.
+template <class Body, long StaticNumel = -1, int FewBlocks = 0, class Args>
+void pointwise(const Args& args, cudaStream_t stream, const char* name) {
+  constexpr int width = detail::access_facts<Body>::vector_width(loop_var::x, StaticNumel);
+  if (args.numel <= 0) return;
+  // The tile's last position may lie past numel, and must not wrap.
+  constexpr std::int64_t narrow_limit = (std::int64_t(1) << 31) - (1 << 16);
+  if constexpr (StaticNumel < narrow_limit) {
+    if (args.numel < narrow_limit) {
+      const bool fits = detail::access_facts<Body>::template fits<width, loop_var::x>(args);
+      if (fits && detail::launch_transposed<width>(Body{}, args, stream, name)) return;
+      if (detail::launch_transposed<1>(Body{}, args, stream, name)) return;
+      if constexpr (width > 1 && !(detail::goes_loosely<Body> && detail::loose_facts<Body>::wanted(width))) {
+        constexpr long few = long(FewBlocks) * detail::pointwise_shape<Body, width>::tile;
+        if constexpr (StaticNumel < 0 || StaticNumel > few)
+          if (fits && args.numel > few) return detail::launch_pointwise<width, int>(Body{}, args, stream, name);
+      }
+      return detail::launch_loose<StaticNumel, FewBlocks>(Body{}, args, stream, name);
+    }
+  }
+  if constexpr (StaticNumel < 0 || StaticNumel >= narrow_limit)
+    detail::launch_pointwise<1, std::int64_t>(Body{}, args, stream, name);
+}
+
+}  // namespace sinter::cuda

@@ -1,0 +1,104 @@
+// Columns of rows that begin anywhere in memory: of odd width, of a pointer into the middle of something. A thread
+// reads vectors that are aligned in memory, so its columns begin up to width - 1 before where they would; as it walks
+// rows `width` or a multiple of that apart, they are the same ones in all its rows. Threads whose columns are shifted
+// differently meet in shared memory. What the kernel does with it is column_shifted.cuh's matter.
+// No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/shifted.hpp"
+#include "sinter/kernels/split.hpp"
+
+namespace sinter::cuda::detail {
+
+/// An index expression with x and r exchanged: columns are to rows that are reduced what rows are to columns.
+template <class Term>
+struct exchanged_term;
+template <loop_var V, long Div, long Mod, long Coef>
+struct exchanged_term<term<V, Div, Mod, Coef>> {
+  using type = term<V == loop_var::x ? loop_var::r : loop_var::x, Div, Mod, Coef>;
+};
+template <class S>
+struct seen_as_row {
+  using type = S;
+};
+template <int Slot, class T, long Offset, class... Terms>
+struct seen_as_row<load<Slot, T, at<Offset, Terms...>, -1>> {
+  using type = load<Slot, T, at<Offset, typename exchanged_term<Terms>::type...>, -1>;
+};
+template <int Slot, class T, int A, long Offset, class... Terms>
+struct seen_as_row<store<Slot, T, A, at<Offset, Terms...>, -1>> {
+  using type = store<Slot, T, A, at<Offset, typename exchanged_term<Terms>::type...>, -1>;
+};
+
+/// Threads of a block that reduces columns.
+inline constexpr int column_block = 256;
+
+template <class Body>
+struct column_shift_facts;
+template <class... S>
+struct column_shift_facts<body<S...>> {
+  template <class Statement>
+  using access = shifted_access<typename seen_as_row<Statement>::type>;
+  static constexpr int state_bytes = (sinter::detail::state_bytes<S> + ... + 0);
+
+  /// Elements of a vector, as many as leave room for a block's states; 0: these columns cannot be shifted.
+  static constexpr int width = [] {
+    int smallest = 0, largest = 0;
+    bool stores = false;
+    const auto take_in = [&]<class A>(A, bool is_store) {
+      if constexpr (A::moves) {
+        stores = stores || is_store;
+        if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
+        if (A::bytes > largest) largest = A::bytes;
+      }
+    };
+    (take_in(access<S>{}, statement_facts<S>::info.kind == statement_kind::store), ...);
+    if (!(access<S>::allowed && ...) || smallest == 0 || stores || !sinter::detail::split_facts<body<S...>>::can_split)
+      return 0;
+    int w = 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
+    while (w * column_block * state_bytes > 32768) w /= 2;
+    return w < 2 ? 0 : w;
+  }();
+
+  template <class Args>
+  static bool find(const Args& args, row_shift& shift) {
+    const auto descends = [&]<class A>(A) {
+      if constexpr (A::moves) return sinter::detail::resolve(A::place.pitch, args.sizes) > 0;
+      else return true;
+    };
+    return (descends(access<S>{}) && ...) && find_shift<width, access<S>...>(args, shift);
+  }
+};
+
+/// How columns are shared out: the threads `along` a row of a block have `span` columns; `splits` blocks have their
+/// rows.
+struct column_shape {
+  int along = 1, span = 1;
+  std::int64_t tiles = 1, splits = 1;
+};
+
+/// Blocks that run at once, five on each multiprocessor; fewer than `enough` have too little on its way from memory.
+inline constexpr std::int64_t column_blocks = sinter::detail::split_column_blocks, enough_column_blocks = 384;
+/// Of threads with 48 registers.
+inline constexpr int light_column_blocks = 5;
+
+/// For columns that threads walk `width` at a time.
+constexpr column_shape choose_columns(std::int64_t numel, std::int64_t rnumel, int width, bool shifted,
+                                      std::int64_t most_splits) {
+  const std::int64_t groups = shifted ? numel / width + 2 : (numel + width - 1) / width;
+  const int deep = shifted && rnumel > 1 ? width : 1;
+  int along = 1;
+  // Beyond a warp only where rows are too few for the others, or columns enough.
+  while (along < groups && 2 * along * deep <= column_block &&
+         (along < 32 || column_block / along >= 2 * rnumel || groups / (2 * along) >= enough_column_blocks))
+    along *= 2;
+  column_shape s{along, shifted ? (along - 1) * width : along * width};
+  s.tiles = (numel + s.span - 1) / s.span;
+  const std::int64_t wanted = s.tiles < enough_column_blocks ? column_blocks / s.tiles : 1;
+  s.splits = wanted < most_splits ? wanted : most_splits;
+  return s;
+}
+
+}  // namespace sinter::cuda::detail

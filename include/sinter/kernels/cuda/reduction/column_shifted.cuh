@@ -1,0 +1,149 @@
+// Reductions across memory of rows that begin anywhere: see column_shift.hpp. A block's threads walk rows as those of
+// column.cuh do, each in vectors that are aligned in memory; in shared memory every column finds its states.
+// Launching is launch.cuh's matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/reduction/column.cuh"
+#include "sinter/kernels/cuda/reduction/column_shift.hpp"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+template <int Width, int Items, drift Drifts>
+struct drifting_tiling : tiling<loop_var::x, loop_var::r, Width, Items, int> {
+  static constexpr drift drifts = Drifts;
+};
+
+/// Steps through rows r, r + stride, … below stop; the first one that is not.
+template <class Body, class Tiling, class Accumulators, class Args>
+__device__ __forceinline__ int walk_rows(Accumulators& acc, const Args& args, int x, int r, int stop, int stride) {
+  if (r >= stop) return r;
+  tile<Tiling> tile;
+  tile.fixed = x;
+  frame<Body, Tiling> frame;
+  evaluate<column_values<Body>>(frame, tile, args);
+  for (; r < stop; r += stride * Tiling::items) {
+#pragma unroll
+    for (int u = 0; u < Tiling::items; ++u) {
+      tile.ok[u] = r + u * stride < stop;
+      tile.at[u] = tile.ok[u] ? r + u * stride : r;  // a row that is shifted alike
+    }
+    evaluate_and_step<elements_of_phase<Body, 0>, 0, Tiling::width>(acc, frame, tile, args);
+  }
+  return stop + ((r - stop) & (stride - 1));
+}
+
+/// Elements by which the vectors of row r begin early.
+template <int Width>
+__device__ __forceinline__ int lead_of_row(const row_shift& shift, int r) {
+  return static_cast<int>((static_cast<unsigned>(shift.first) + static_cast<unsigned>(r) * shift.step) & (Width - 1));
+}
+
+/// Threads of equal lead combine their states, [lane of the vector][thread] for each reduction: `leads` threads of each
+/// column are left.
+template <bool Wanted, int I, class S, int Width, class Body>
+__device__ __forceinline__ column_states<typename reduction_of<S>::state> shifted_states(unsigned char* storage) {
+  constexpr int offset = phase_offset<Body, 0, I, Width * column_block>;
+  return {reinterpret_cast<typename reduction_of<S>::state*>(storage + offset)};
+}
+template <bool Wanted, int I, class S, int Width, class Body, class Accumulators>
+__device__ __forceinline__ void leave_lanes(Accumulators& acc, unsigned char* storage) {
+  if constexpr (Wanted) {
+    const auto shared = shifted_states<Wanted, I, S, Width, Body>(storage);
+#pragma unroll
+    for (int j = 0; j < Width; ++j) shared.of(j, static_cast<int>(threadIdx.x)) = lanes_of<I>(acc)[j];
+  }
+}
+template <bool Wanted, int I, class S, int Width, class Body>
+__device__ __forceinline__ void combine_alike(unsigned char* storage, int distance) {
+  if constexpr (Wanted) {
+    const auto shared = shifted_states<Wanted, I, S, Width, Body>(storage);
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int j = 0; j < Width; ++j)
+      shared.of(j, thread) = reduction_of<S>::combine(shared.of(j, thread), shared.of(j, thread + distance));
+  }
+}
+/// Column c of the block.
+template <bool Wanted, int I, class S, int Width, class Body, class Accumulators>
+__device__ __forceinline__ void find_column(Accumulators& acc, unsigned char* storage, int c, int along, int leads,
+                                            const row_shift& shift) {
+  if constexpr (Wanted) {
+    const auto shared = shifted_states<Wanted, I, S, Width, Body>(storage);
+    auto& state = lanes_of<I>(acc)[0] = reduction_of<S>::init();
+    for (int y = 0; y < leads; ++y) {
+      const int at = c + lead_of_row<Width>(shift, y);
+      state = reduction_of<S>::combine(state, shared.of(at % Width, y * along + at / Width));
+    }
+  }
+}
+
+/// After all rows: results, or what a part leaves.
+template <int Width, class... S, std::size_t... I, class Accumulators, class Args>
+__device__ __forceinline__ void finish_shifted(body<S...> body, std::index_sequence<I...> numbers, Accumulators& acc,
+                                               const Args& args, const split_part& part, const column_shape& shape,
+                                               const row_shift& shift, unsigned char* storage) {
+  using B = sinter::body<S...>;
+  const int thread = static_cast<int>(threadIdx.x), along = shape.along;
+  const int period = shift.step == 0 ? 1 : Width;
+  int leads = column_block / along;
+  (leave_lanes<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, storage), ...);
+  for (; leads > period; leads /= 2) {
+    __syncthreads();
+    const int distance = leads / 2 * along;
+    if (thread < distance)
+      (combine_alike<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(storage, distance), ...);
+  }
+  __syncthreads();
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * shape.span;
+  const std::int64_t end = first + shape.span < args.numel ? first + shape.span : args.numel;
+  for (int c = thread; c < end - first; c += column_block) {
+    accumulators<B, 1> one;
+    (find_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(one, storage, c, along, leads, shift), ...);
+    if (part.splits > 1)
+      publish_columns<1>(body, numbers, one, part, args.numel, first + c, static_cast<int>(blockIdx.y));
+    else finish_single_column(body, numbers, args, one, first + c);
+  }
+  if (part.splits > 1) meet_columns(body, numbers, args, part, args.numel, {blockIdx.x, first, end}, thread, storage);
+}
+
+}  // namespace detail
+
+/// Each block: shape.span columns; blockIdx.y is the part of split columns, a multiple of the threads of a column long.
+/// Of rows that are shifted, and more than one, Width threads or more share a column.
+template <class Body, int Width, int Items, int MinBlocks, class Args>
+__global__ void __launch_bounds__(detail::column_block, MinBlocks)
+    reduction_column_shifted(const Args args, const split_part part, const detail::column_shape shape,
+                             const detail::row_shift shift) {
+  detail::begin_kernel();
+  using numbers = std::make_index_sequence<Body::size>;
+  using vectors = detail::drifting_tiling<Width, Items, detail::drift::whole>;
+  using elements = detail::drifting_tiling<Width, 1, detail::drift::single>;
+  alignas(16) __shared__ unsigned char storage[detail::phase_offset<Body, 0, Body::size, Width * detail::column_block>];
+  const int along = shape.along, deep = detail::column_block / along, numel = static_cast<int>(args.numel);
+  const int thread = static_cast<int>(threadIdx.x), rows = static_cast<int>(args.rnumel);
+  int r = static_cast<int>(blockIdx.y * part.length) + thread / along;
+  const int end =
+      static_cast<int>(blockIdx.y * part.length + part.length < rows ? (blockIdx.y + 1) * part.length : rows);
+  const int lead = detail::lead_of_row<Width>(shift, r), last = (numel - 1 + lead) / Width * Width - lead;
+  int x = static_cast<int>(blockIdx.x) * shape.span + thread % along * Width - lead;
+  if (x > last) x = last;
+
+  detail::accumulators<Body, Width> acc;
+  detail::start<0, Width>(Body{}, numbers{}, acc);
+  // Beside the columns lie other rows, but for those at the ends of memory.
+  const int first_whole = x < 0 ? Width - 1 : 0, last_whole = x + Width > numel ? rows - (Width - 1) : rows;
+#pragma unroll 1
+  for (int piece = 0; piece < 3; ++piece) {
+    const int stop = piece == 0 ? first_whole : piece == 1 ? last_whole : end, mine = stop < end ? stop : end;
+    if (piece == 1) r = detail::walk_rows<Body, vectors>(acc, args, x, r, mine, deep);
+    else r = detail::walk_rows<Body, elements>(acc, args, x, r, mine, deep);
+  }
+  detail::finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, storage);
+}
+
+}  // namespace sinter::cuda

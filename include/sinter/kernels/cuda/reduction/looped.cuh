@@ -1,0 +1,135 @@
+// Reductions along memory (orientation row) of rows that are walked in tiles, once per phase. A body of one phase may
+// split a long row over blocks, the last of which combines.
+// Which kernel with which shape is choose.hpp's matter, launching launch.cuh's.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/kernel_memory.cuh"
+#include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+
+namespace sinter::cuda {
+
+/// The part of the reduced space that one block of a split reduction takes, and how the blocks meet; splits == 1: all
+/// of it.
+struct split_part {
+  std::int64_t length = 0;  // of a part; the last may be shorter or empty
+  int splits = 1;
+  int combiners = 1, along = 1;  // the last so many blocks combine their columns, so many at a time
+  unsigned* counters = nullptr;  // of each row, or set of columns
+  void* states = nullptr;
+};
+
+namespace detail {
+
+/// Leaves the block's states in the workspace; true in the block that comes last, which then has those of all parts, in
+/// the order of the parts: the result does not depend on who came when.
+template <class Threads, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ bool last_of_row(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                            const split_part& part, std::int64_t numel, std::int64_t row, int split,
+                                            const Threads& threads) {
+  using facts = sinter::detail::split_facts<body<S...>>;
+  const part_states states{part.states, numel, part.splits};
+  __shared__ bool last;
+  if (threads.thread() == 0) {
+    (publish_state<reduction_of<S>::is, static_cast<int>(I), S, facts>(acc, states, row, split), ...);
+    const meeting_place place{part.counters + row, static_cast<unsigned>(part.splits)};
+    last = place.come() + 1 == place.all;
+  }
+  __syncthreads();
+  if (!last) return false;
+  (collect_states<reduction_of<S>::is, static_cast<int>(I), S, facts>(acc, states, row, threads), ...);
+  return true;
+}
+
+/// Phase P of a looped row; false when another block goes on.
+template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
+__device__ __forceinline__ bool looped_phase(Frame& f, tile<Tiling>& t, const Args& args, const split_part& part,
+                                             std::int64_t row, bool writer, unsigned char* storage, int split,
+                                             const Threads& threads) {
+  using numbers = std::make_index_sequence<Body::size>;
+  using index = typename Tiling::index;
+  constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
+  constexpr bool tail = P == body_facts<Body>::num_phases;
+  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || split == 0));
+  if constexpr (!tail) {
+    accumulators<Body, Ways> acc;
+    start<P, Ways>(Body{}, numbers{}, acc);
+    std::int64_t first = 0, end = args.rnumel;
+    if constexpr (can_split) {
+      first = split * part.length;
+      end = first + part.length < end ? first + part.length : end;
+    }
+    const index stride = static_cast<index>(threads.count() * Tiling::width);
+    for (index r = static_cast<index>(first); r < static_cast<index>(end); r += stride * Tiling::items) {
+      t.template place<0>(r + static_cast<index>(threads.thread() * Tiling::width), stride,
+                          static_cast<index>(end) - Tiling::width);
+      evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, args);
+    }
+    combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
+    if constexpr (can_split) {
+      if (part.splits > 1) {
+        if (!last_of_row(Body{}, numbers{}, acc, part, args.numel, row, split, threads)) return false;
+        combine_row<P, 1>(Body{}, numbers{}, acc, storage + (P + 1) % 2 * largest_phase<Body, 32>, threads);
+      }
+    }
+    finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
+  }
+  return true;
+}
+template <class Body, class Tiling, int Ways, class Frame, class Args, std::size_t... P, class Shared = row_threads<0>>
+__device__ __forceinline__ void looped_phases(std::index_sequence<P...>, Frame& f, tile<Tiling>& t, const Args& args,
+                                              const split_part& part, std::int64_t row, bool writer,
+                                              unsigned char* storage, int split = static_cast<int>(blockIdx.y),
+                                              const Shared& threads = {}) {
+  (looped_phase<Body, Ways, static_cast<int>(P)>(f, t, args, part, row, writer, storage, split, threads) && ...);
+}
+
+/// A tile of a row, or of a part of it: blocks of 1024 threads have 64 registers each.
+template <int Width, int Items, class Index>
+struct looped_tiling : tiling<loop_var::r, loop_var::r, Width, Items, Index> {
+  static constexpr int most_waiting = 128;
+  static constexpr bool early_loads = false;
+};
+
+/// Row `row` (past the end: one that writes nothing), or part number `split` of it, walked in tiles once per phase.
+template <class Body, int Width, int Items, class Index, class Args, class Threads>
+__device__ __forceinline__ void looped_row(const Args& args, const split_part& part, std::int64_t row, int split,
+                                           unsigned char* storage, const Threads& threads) {
+  using tiling = looped_tiling<Width, Items, Index>;
+  const bool row_ok = row < args.numel;
+  tile<tiling> tile;
+  tile.fixed = static_cast<Index>(row_ok ? row : args.numel - 1);
+  tile.fixed_ok = row_ok;
+  frame<Body, tiling> frame;
+  looped_phases<Body, tiling, row_ways<Body, tiling::size>>(
+      std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, part, tile.fixed,
+      threads.thread() == 0 && row_ok, storage, split, threads);
+}
+
+/// Blocks that a multiprocessor shall run at once; 0 leaves that to the assembler, which may spill several states of
+/// more than two words.
+template <class Body>
+inline constexpr int looped_blocks = [] {
+  int large = 0;
+  for (int s = 0; s < Body::size; ++s) large += sinter::detail::split_facts<Body>::bytes[s] > 8;
+  return large > 1 ? 1 : 0;
+}();
+
+}  // namespace detail
+
+/// One row per blockDim.x threads, walked in tiles, once per phase; blockIdx.y is the part of a split row (one row per
+/// block then). Any rnumel that fits Index.
+template <class Body, int Width, int Items, int MaxBlock, class Index, class Args>
+__global__ void __launch_bounds__(MaxBlock, detail::looped_blocks<Body>)
+    reduction_looped(const Args args, const split_part part) {
+  detail::begin_kernel();
+  alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
+  const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.z;
+  detail::looped_row<Body, Width, Items, Index>(args, part, block * blockDim.y + threadIdx.y,
+                                                static_cast<int>(blockIdx.y), storage, detail::row_threads<0>{});
+}
+
+}  // namespace sinter::cuda

@@ -1,0 +1,367 @@
+// Mix-order reductions: rows and columns of one space reduced in one launch that reads memory once. Each block walks
+// rows: first the column part of a row, into states that the thread of a column keeps, then the row part, as the
+// row-reduction kernels do it. The blocks' states meet in memory, where column_parts.cuh combines them.
+// Row is a body over (x = row, r = column), Column one over (x = column, r = row) whose reductions need one pass.
+// Launching, and the choice among variants, is mix_order_launch.cuh's matter.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/reduction/column_parts.cuh"
+#include "sinter/kernels/cuda/reduction/looped.cuh"
+#include "sinter/kernels/cuda/reduction/persistent.cuh"
+
+namespace sinter::cuda::detail {
+
+/// Blocks have part.length rows each, the first ones one more.
+__device__ __forceinline__ std::int64_t first_row(const split_part& part, std::int64_t rows, std::int64_t block) {
+  const std::int64_t more = rows - part.length * gridDim.x;
+  return block * part.length + (block < more ? block : more);
+}
+
+/// The columns of a row that waits in registers. What both parts read is loaded alike, so that it is loaded once.
+template <int Width, int Items>
+struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {
+  static constexpr bool early_loads = false;
+};
+
+/// 32-bit words that a thread holds per column from row to row, or from phase to phase of a row.
+template <class Row, class Column>
+inline constexpr int walk_words = [] {
+  int words = (phase_facts<Row>::kept_bytes + 3) / 4;
+  for (int bytes : sinter::detail::split_facts<Column>::bytes) words += (bytes + 3) / 4;
+  return words;
+}();
+
+/// Do 64 registers do for so many columns of a thread, 24 of them for what it holds? Then 1024 threads run at once.
+template <class Row, class Column>
+constexpr bool is_light_walk(int columns) {
+  for (int bytes : sinter::detail::split_facts<Column>::bytes)
+    if (bytes > 4) return false;  // sums of eight bytes take pairs of registers
+  return phase_facts<Row>::is_light && phase_facts<Column>::is_light && columns * walk_words<Row, Column> <= 24;
+}
+
+/// Blocks that a multiprocessor shall run at once.
+template <class Row, class Column>
+constexpr int walks_at_once(int block, int columns) {
+  return is_light_walk<Row, Column>(columns) ? 1024 / block : block <= 256 ? 2 : 1;
+}
+
+/// Threads of the looped kernel, and of the persistent one where rows are short enough for several in a block.
+inline constexpr int walk_block = 256;
+
+/// Where the states of reduction I lie: those of block `slot`, column after column.
+template <class Column, int I, class S, int Width>
+struct partial_sums {
+  using state = typename reduction_of<S>::state;
+  using group = state_group<state, Width>;
+  state* first;
+  std::int64_t columns;
+  __device__ __forceinline__ partial_sums(const split_part& part, std::int64_t columns)
+      : first(reinterpret_cast<state*>(static_cast<unsigned char*>(part.states) +
+                                       sinter::detail::split_facts<Column>::offset(I, columns, part.splits))),
+        columns(columns) {}
+  /// Of Width neighbouring columns, a multiple of which there are.
+  __device__ __forceinline__ group* at(int slot, std::int64_t column) const {
+    return reinterpret_cast<group*>(first + slot * columns + column);
+  }
+};
+
+/// The threads of one column that have walked different rows combine: those with threadIdx.y == 0 hold the result.
+template <bool Wanted, int I, class S, int Lanes, class Accumulators>
+__device__ __forceinline__ void combine_walkers(Accumulators& acc, unsigned char* storage) {
+  if constexpr (Wanted) {
+    using fold = reduction_of<S>;
+    auto& states = lanes_of<I>(acc);
+    auto* shared = reinterpret_cast<typename fold::state*>(storage);
+    const int threads = static_cast<int>(blockDim.x), y = static_cast<int>(threadIdx.y);
+    for (int walkers = static_cast<int>(blockDim.y); walkers > 1;) {
+      const int half = (walkers + 1) / 2, others = walkers - half;
+      const int place = (y < half ? y : y - half) * threads + static_cast<int>(threadIdx.x);
+      __syncthreads();
+      if (y >= half && y < walkers) {
+#pragma unroll
+        for (int l = 0; l < Lanes; ++l) shared[l * others * threads + place] = states[l];
+      }
+      __syncthreads();
+      if (y < others) {
+#pragma unroll
+        for (int l = 0; l < Lanes; ++l) states[l] = fold::combine(states[l], shared[l * others * threads + place]);
+      }
+      walkers = half;
+    }
+  }
+}
+
+template <bool Wanted, int I, class S, class Column, class Tiling, class Accumulators>
+__device__ __forceinline__ void write_partials(Accumulators& acc, const tile<Tiling>& t, int slot,
+                                               const split_part& part, std::int64_t columns) {
+  if constexpr (Wanted) {
+    using partials = partial_sums<Column, I, S, Tiling::width>;
+    const partials sums(part, columns);
+    const auto& states = lanes_of<I>(acc);
+#pragma unroll
+    for (int u = 0; u < Tiling::items; ++u) {
+      if (!t.ok[u]) continue;
+      typename partials::group out;
+#pragma unroll
+      for (int j = 0; j < Tiling::width; ++j) out.states[j] = states[u * Tiling::width + j];
+      *sums.at(slot, t.at[u]) = out;
+    }
+  }
+}
+/// The states of slots [begin, end), in order, on top of what is there. As many slots at a time are on their way
+/// as 32 registers hold.
+template <bool Wanted, int I, class S, class Column, class Tiling, class Accumulators>
+__device__ __forceinline__ void add_partials(Accumulators& acc, const tile<Tiling>& t, int begin, int end,
+                                             const split_part& part, std::int64_t columns) {
+  if constexpr (Wanted) {
+    const partial_sums<Column, I, S, Tiling::width> sums(part, columns);
+    auto& states = lanes_of<I>(acc);
+    constexpr int words = Tiling::size * static_cast<int>(sizeof(states[0])) / 4, at_once = words < 32 ? 32 / words : 1;
+#pragma unroll(at_once)
+    for (int slot = begin; slot < end; ++slot) {
+#pragma unroll
+      for (int u = 0; u < Tiling::items; ++u) {  // of places past the end the last columns', which nobody writes back
+        const auto in = read_shared_by_blocks(sums.at(slot, t.at[u]));
+#pragma unroll
+        for (int j = 0; j < Tiling::width; ++j)
+          states[u * Tiling::width + j] = reduction_of<S>::combine(states[u * Tiling::width + j], in.states[j]);
+      }
+    }
+  }
+}
+
+template <int Lanes, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void combine_block(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                              unsigned char* storage) {
+  (combine_walkers<reduction_of<S>::is, static_cast<int>(I), S, Lanes>(acc, storage), ...);
+}
+template <class Tiling, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void write_slot(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                           const tile<Tiling>& t, int slot, const split_part& part,
+                                           std::int64_t columns) {
+  (write_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, slot, part, columns), ...);
+}
+template <class Tiling, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void add_slots(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                          const tile<Tiling>& t, int begin, int end, const split_part& part,
+                                          std::int64_t columns) {
+  (add_partials<reduction_of<S>::is, static_cast<int>(I), S, body<S...>>(acc, t, begin, end, part, columns), ...);
+}
+
+/// Rows of one phase do not wait for their barrier one by one: each warp leaves what it has of so many of them, and
+/// then every warp puts some of the rows together.
+inline constexpr int rows_of_batch = 16;
+template <class Row, int Threads>
+inline constexpr bool rows_in_batches = body_facts<Row>::num_phases == 1 && (Threads == 0 || Threads > 32);
+
+/// Rows that a thread loads at a time: as many as four vectors make, where a row is one vector per item.
+template <class Row, class Column, int Width, int Items>
+inline constexpr int rows_at_once = [] {
+  constexpr bool one_each =
+      phase_facts<Row>::loads(loop_var::r, Width) == 1 && phase_facts<Column>::loads(loop_var::x, Width) == 1;
+  return one_each && Items < 4 && is_light_walk<Row, Column>(Width * Items) ? 4 / Items : 1;
+}();
+
+/// Both parts of a row that a thread has read.
+template <class Row, class Column, class RowTiling, class ColumnTiling>
+struct walked_row {
+  static constexpr int lanes = RowTiling::size;
+  frame<Row, RowTiling> row;
+  frame<Column, ColumnTiling> column;
+
+  template <class Args>
+  __device__ __forceinline__ void read(const frame<Column, ColumnTiling>& values, const tile<RowTiling>& row_tile,
+                                       const tile<ColumnTiling>& column_tile, const Args& args, bool writer) {
+    column = values;
+    evaluate<elements_of_phase<Column, 0>>(column, column_tile, args);
+    evaluate<rows_of_phase<Row, 0>>(row, row_tile, args, writer);
+    evaluate<elements_of_held_phase<Row, 0, RowTiling::packed>>(row, row_tile, args);
+  }
+  template <int Ways, class OfRow, class OfColumns>
+  __device__ __forceinline__ void step(OfRow& of_row, OfColumns& sums, const tile<RowTiling>& row_tile,
+                                       const tile<ColumnTiling>& column_tile, bool ok) {
+#pragma unroll
+    for (int u = 0; u < RowTiling::items; ++u) {
+      if (ok) steps_of_phase<Column, 0, lanes>::item(sums, column, column_tile, u);
+      steps_of_phase<Row, 0, Ways>::item(of_row, row, row_tile, u);
+    }
+    steps_of_phase<Row, 0, Ways>::tile_done(of_row, row, row_tile);
+  }
+};
+
+/// What is left of a row whose warps have left their states.
+template <class Row, class Tiling, class Args, class... S, std::size_t... I, class Threads>
+__device__ __forceinline__ void finish_batched_row(body<S...>, std::index_sequence<I...>, const tile<Tiling>& t,
+                                                   const Args& args, unsigned char* storage, const Threads& threads) {
+  frame<Row, Tiling> row;
+  evaluate<column_values<Row>>(row, t, args);
+  accumulators<Row, 1> acc;
+  (combine_warps<Threads, reduces_in<Row, 0, I>, 0, static_cast<int>(I), S, Row>(acc, storage, threads), ...);
+  finish_row_phase<0>(Row{}, std::make_index_sequence<Row::size>{}, acc, row, threads);
+  evaluate<rows_of_phase<Row, 1>>(row, t, args, threads.thread() % 32 == 0);
+}
+template <int Ways, class Accumulators, class... S, std::size_t... I, class Threads>
+__device__ __forceinline__ void leave_warps(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+                                            unsigned char* storage, const Threads& threads) {
+  using B = body<S...>;
+  (combine_lanes<Threads, reduces_in<B, 0, I>, 0, static_cast<int>(I), S, Ways, B>(acc, storage, threads), ...);
+}
+
+}  // namespace sinter::cuda::detail
+
+namespace sinter::cuda {
+
+/// One row per blockDim.x threads at a time, all of it in registers, as are the states of all columns. Requires
+/// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only. A block
+/// of more than one row has at most walk_block threads.
+template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
+__global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(MaxBlock, Width* Items))
+    mix_order_persistent(const Args args, const split_part part) {
+  detail::begin_kernel();
+  using row_tiling = detail::held_tiling<Row, Width, Items>;
+  using column_tiling = detail::walk_tiling<Width, Items>;
+  using numbers = std::make_index_sequence<Column::size>;
+  constexpr int lanes = row_tiling::size;
+  constexpr int half = detail::walk_block / 2;  // threads that hand their states over; none if a block has but one row
+  constexpr int walkers = Threads > half ? 0 : half * lanes * detail::largest_state<Column>;
+  constexpr bool in_batches = detail::rows_in_batches<Row, Threads>;
+  constexpr int row_bytes = detail::largest_phase<Row, 32>, batch_bytes = detail::rows_of_batch * row_bytes;
+  constexpr int rows_bytes = in_batches ? 2 * batch_bytes : detail::storage_of_turns<Row>;
+  constexpr int meeting_bytes = MaxBlock * detail::largest_state<Column>;
+  constexpr int of_walk = walkers > rows_bytes ? walkers : rows_bytes;
+  constexpr int bytes = of_walk > meeting_bytes ? of_walk : meeting_bytes;
+  alignas(16) __shared__ unsigned char storage[bytes];
+
+  const int threads = detail::row_threads<Threads>::count();
+  const int first_column = static_cast<int>(threadIdx.x) * Width, last_column = static_cast<int>(args.rnumel) - Width;
+  detail::tile<row_tiling> row_tile;
+  detail::tile<column_tiling> column_tile;
+  row_tile.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column);
+  column_tile.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column);
+
+  detail::frame<Column, column_tiling> column;
+  detail::accumulators<Column, lanes> sums;
+  detail::start<0, lanes>(Column{}, numbers{}, sums);
+  detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
+
+  const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
+  const std::int64_t end = detail::first_row(part, args.numel, blockIdx.x + 1);
+  const detail::row_threads<Threads> walkers_of_row;
+  int turn = 0;
+  if (in_batches && threads > 32) {
+    if constexpr (in_batches) {
+      using row_numbers = std::make_index_sequence<Row::size>;
+      constexpr int ways = detail::row_ways<Row, lanes>, at_once = detail::rows_at_once<Row, Column, Width, Items>;
+      const int apart = static_cast<int>(blockDim.y);
+      for (std::int64_t first = begin; first < end; first += detail::rows_of_batch * apart, turn ^= 1) {
+        unsigned char* const batch = storage + turn * batch_bytes;
+        const std::int64_t at = first + threadIdx.y, left = (end - at + apart - 1) / apart;
+        const int count = left < detail::rows_of_batch ? static_cast<int>(left) : detail::rows_of_batch;
+        for (int k = 0; k < count; k += at_once) {
+          detail::walked_row<Row, Column, row_tiling, column_tiling> rows[at_once];
+#pragma unroll
+          for (int q = 0; q < at_once; ++q) {
+            const bool ok = k + q < count;
+            row_tile.fixed = column_tile.fixed = static_cast<int>(at) + (ok ? k + q : k) * apart;
+            row_tile.fixed_ok = column_tile.fixed_ok = ok;
+            rows[q].read(column, row_tile, column_tile, args, threadIdx.x == 0 && ok);
+          }
+#pragma unroll
+          for (int q = 0; q < at_once; ++q) {
+            detail::accumulators<Row, ways> acc;
+            detail::start<0, ways>(Row{}, row_numbers{}, acc);
+            rows[q].template step<ways>(acc, sums, row_tile, column_tile, k + q < count);
+            detail::leave_warps<ways>(Row{}, row_numbers{}, acc, batch + (k + q) * row_bytes, walkers_of_row);
+          }
+        }
+        walkers_of_row.sync();
+        for (int k = walkers_of_row.thread() / 32; k < count; k += walkers_of_row.warps()) {
+          row_tile.fixed = static_cast<int>(at) + k * apart;
+          detail::finish_batched_row<Row>(Row{}, row_numbers{}, row_tile, args, batch + k * row_bytes, walkers_of_row);
+        }
+      }
+    }
+  } else if constexpr (!in_batches || Threads == 0) {
+    for (std::int64_t at = begin; at < end; at += blockDim.y, ++turn) {
+      const std::int64_t mine = at + threadIdx.y;
+      const bool ok = mine < end;
+      row_tile.fixed = column_tile.fixed = static_cast<int>(ok ? mine : end - 1);
+      row_tile.fixed_ok = column_tile.fixed_ok = ok;
+      detail::evaluate<detail::elements_of_phase<Column, 0>>(column, column_tile, args, false, [&](int u) {
+        if (ok) detail::steps_of_phase<Column, 0, lanes>::item(sums, column, column_tile, u);
+      });
+      detail::frame<Row, row_tiling> row;
+      detail::persistent_phases<Row, row_tiling>(std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row,
+                                                 row_tile, args, threadIdx.x == 0 && ok,
+                                                 detail::storage_of_turn<Row>(storage, turn), walkers_of_row);
+    }
+  }
+  detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
+  if (threadIdx.y == 0)
+    detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, static_cast<int>(blockIdx.x), part,
+                                      args.rnumel);
+  if (args.rnumel > 0)
+    detail::meet_columns(Column{}, numbers{}, args, part, args.rnumel, {0, 0, args.rnumel},
+                         static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), storage);
+}
+
+/// Any extents: a row at a time, walked in tiles once per phase; then, while the rows are in the cache, the columns of
+/// a few of them, tile after tile, with their states in memory in between.
+template <class Row, class Column, int Width, int Items, class Index, class Args>
+__global__ void __launch_bounds__(detail::walk_block, 2) mix_order_looped(const Args args, const split_part part) {
+  detail::begin_kernel();
+  using row_tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
+  using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, Index>;
+  using numbers = std::make_index_sequence<Column::size>;
+  constexpr int lanes = row_tiling::size;
+  constexpr int ways = detail::row_ways<Row, lanes>;
+  constexpr std::int64_t rows_at_once = 4;
+  constexpr Index stride = detail::walk_block * Width;
+  constexpr int row_bytes = detail::storage_of_turns<Row>;
+  constexpr int meeting_bytes = detail::walk_block * detail::largest_state<Column>;
+  alignas(16) __shared__ unsigned char storage[row_bytes > meeting_bytes ? row_bytes : meeting_bytes];
+
+  detail::tile<row_tiling> row_tile;
+  detail::tile<column_tiling> column_tile;
+  detail::accumulators<Column, lanes> sums;
+  const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
+  const std::int64_t end = detail::first_row(part, args.numel, blockIdx.x + 1);
+  const split_part whole{args.rnumel};
+  const int slot = static_cast<int>(blockIdx.x);
+  int turn = 0;
+  std::int64_t at = begin;
+  do {
+    const std::int64_t stop = at + rows_at_once < end ? at + rows_at_once : end;
+    for (std::int64_t x = at; x < stop; ++x, ++turn) {
+      row_tile.fixed = static_cast<Index>(x);
+      detail::frame<Row, row_tiling> row;
+      detail::looped_phases<Row, row_tiling, ways>(std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row,
+                                                   row_tile, args, whole, x, threadIdx.x == 0,
+                                                   detail::storage_of_turn<Row>(storage, turn));
+    }
+    for (Index c = 0; c < static_cast<Index>(args.rnumel); c += stride * Items) {
+      column_tile.template place<0>(c + static_cast<Index>(threadIdx.x * Width), stride,
+                                    static_cast<Index>(args.rnumel) - Width);
+      detail::start<0, lanes>(Column{}, numbers{}, sums);
+      if (at != begin)
+        detail::add_slots<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, slot + 1, part, args.rnumel);
+      detail::frame<Column, column_tiling> column;
+      detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
+      for (std::int64_t x = at; x < stop; ++x) {
+        column_tile.fixed = static_cast<Index>(x);
+        detail::evaluate_and_step<detail::elements_of_phase<Column, 0>, 0, lanes>(sums, column, column_tile, args);
+      }
+      detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, part, args.rnumel);
+    }
+    at += rows_at_once;
+  } while (at < end);
+  if (args.rnumel > 0)
+    detail::meet_columns(Column{}, numbers{}, args, part, args.rnumel, {0, 0, args.rnumel},
+                         static_cast<int>(threadIdx.x), storage);
+}
+
+}  // namespace sinter::cuda

@@ -1,0 +1,136 @@
+// Launches mix-order reductions: chooses between rows in registers and rows walked in tiles, how many threads share a
+// row, and the element-by-element variant where extents, strides or pointers do not allow wide accesses.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/kernel_memory.cuh"
+#include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/reduction/column_parts.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+constexpr int power_of_two_below(int n) {
+  int p = 1;
+  while (2 * p <= n) p *= 2;
+  return p;
+}
+
+/// Columns that one thread takes: few, so that registers are left for the rows that are on their way, and three
+/// quarters of 64 registers where a row would not fit otherwise.
+constexpr int few_columns(int words) { return power_of_two_below(words <= 2 ? 8 : 32 / words); }
+constexpr int many_columns(int words) { return power_of_two_below(words == 0 ? 32 : 48 / words); }
+
+/// The width of all accesses of both parts: what each would choose alone, as far as registers reach.
+template <class Row, class Column>
+constexpr int walk_width(long static_columns) {
+  const int row = access_facts<Row>::vector_width(loop_var::r, static_columns);
+  const int column = access_facts<Column>::vector_width(loop_var::x, static_columns);
+  int width = row < column ? row : column;
+  while (width > 1 && width > many_columns(walk_words<Row, Column>)) width /= 2;
+  return width;
+}
+
+constexpr row_shape walk_of(std::int64_t groups, int items) {
+  row_shape shape = row_of(groups, items);
+  shape.rows = shape.threads <= walk_block / 2 ? walk_block / shape.threads : 1;
+  return shape;
+}
+
+/// The most threads of a block that keeps its columns: each has 128 registers, or 64 where those do.
+inline constexpr int walk_limit = 512;
+constexpr int most_walkers(bool light) { return light ? 2 * walk_limit : walk_limit; }
+
+/// The shape for rows of so many columns: as few threads to a row as their registers allow, so that many rows are on
+/// their way at once.
+template <class Row, class Column>
+constexpr row_shape choose_walk(std::int64_t columns, int width) {
+  constexpr int words = walk_words<Row, Column>;
+  const std::int64_t groups = (columns + width - 1) / width;
+  if (columns <= 0 || columns >= narrow_limit) return {};
+  for (const int lanes : {few_columns(words), many_columns(words)}) {
+    row_shape shape = walk_of(groups, lanes > width ? lanes / width : 1);
+    shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
+    if (shape.threads <= most_walkers(is_light_walk<Row, Column>(shape.items * width))) return shape;
+  }
+  return {};
+}
+
+inline split_part share_walk(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks, int block,
+                             kernel_memory& memory, cudaStream_t stream, const char* name) {
+  split_part part;
+  part.splits = blocks_of_rows(rows, columns, most_blocks);
+  if (columns > 0) part = share_columns(columns, 0, part.splits, 1, block, memory, stream, name);
+  part.length = rows / part.splits;
+  return part;
+}
+template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
+void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, kernel_memory& memory,
+                 cudaStream_t stream, const char* name) {
+  constexpr int threads = most_walkers(is_light_walk<body<R...>, body<C...>>(Width * Items));  // that run at once
+  const std::int64_t blocks = walk_blocks / 4 * threads / shape.block();
+  const split_part part = share_walk(args.numel, args.rnumel, blocks < walk_blocks ? blocks : walk_blocks,
+                                     shape.block(), memory, stream, name);
+  launch(&mix_order_persistent<body<R...>, body<C...>, Width, Items, Threads, MaxBlock, Exact, Args>,
+         dim3(static_cast<unsigned>(part.splits)),
+         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part);
+}
+template <int Width, int Items, class Index, class... R, class... C, class Args>
+void launch_looped_walk(body<R...>, body<C...>, const Args& args, kernel_memory& memory, cudaStream_t stream,
+                        const char* name) {
+  const split_part part = share_walk(args.numel, args.rnumel, walk_blocks, walk_block, memory, stream, name);
+  launch(&mix_order_looped<body<R...>, body<C...>, Width, Items, Index, Args>, dim3(static_cast<unsigned>(part.splits)),
+         dim3(walk_block), stream, name, args, part);
+}
+
+/// The column part's extents are the row part's, exchanged.
+template <class Args>
+Args exchanged(Args args) {
+  const std::int64_t rows = args.numel;
+  args.numel = args.rnumel;
+  args.rnumel = rows;
+  return args;
+}
+
+}  // namespace detail
+
+/// Runs Row over args.numel rows of args.rnumel elements, and Column over the same elements with x and r exchanged:
+/// args.rnumel columns, each reduced over args.numel rows, in one pass. Neither part may read what the other writes.
+/// `memory`: mix_order_workspace<Column>(rows, columns) of it, 16-byte aligned. `name` is the kernel's, for errors.
+/// StaticColumns (>= 0; it must be args.rnumel) saves the user the compilation of variants that cannot be needed.
+template <class Row, class Column, long StaticColumns = -1, class Args>
+void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  static_assert(body_facts<Row>::has_reduction && body_facts<Column>::has_reduction,
+                "mix_order: a part reduces nothing");
+  static_assert(body_facts<Column>::num_phases == 1, "mix_order: the columns need more than one pass over the rows");
+  constexpr int words = detail::walk_words<Row, Column>;
+  constexpr int width = detail::walk_width<Row, Column>(StaticColumns);
+  constexpr int few = detail::few_columns(words);
+  constexpr int items = few > width ? few / width : 1;
+  if (args.numel <= 0 && args.rnumel <= 0) return;
+  if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
+      detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
+      detail::access_facts<Column>::template fits<width, loop_var::x>(detail::exchanged(args))) {
+    if constexpr (StaticColumns >= 0) {
+      constexpr detail::row_shape shape = detail::choose_walk<Row, Column>(StaticColumns, width);
+      if constexpr (shape.persistent) {
+        constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
+        return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
+            Row{}, Column{}, args, shape, memory, stream, name);
+      }
+    } else if (constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(width * items));
+               args.rnumel > 0 && args.rnumel <= std::int64_t(most) * width * items) {
+      return detail::launch_walk<width, items, 0, most, false>(
+          Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), memory, stream, name);
+    }
+    if constexpr (width > 1)
+      return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, memory, stream, name);
+  }
+  detail::launch_looped_walk<1, 4, std::int64_t>(Row{}, Column{}, args, memory, stream, name);
+}
+
+}  // namespace sinter::cuda

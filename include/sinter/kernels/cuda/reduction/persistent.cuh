@@ -1,0 +1,140 @@
+// Reductions along memory (orientation row) of rows that stay on chip: the threads of a row keep it in registers, each
+// input is read once. Where a thread holds many 16-bit values, it holds them as they lie in memory.
+// Which kernel with which shape is choose.hpp's matter, launching launch.cuh's.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+#include "sinter/kernels/cuda/shifted.hpp"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+/// A row that waits in registers from phase to phase.
+template <class Body, int Width, int Items, bool Guards = false>
+struct held_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
+  static constexpr bool packed = Width * Items > few_lanes&& phase_facts<Body>::recomputes;
+  static constexpr bool guards = Guards;
+  static constexpr int most_waiting = 64;
+  static constexpr bool early_loads = false;  // weights would wait in registers while the row is reduced
+  template <int I>
+  static constexpr bool packs = packed&& phase_facts<Body>::packs(I);
+};
+
+/// The same for a row that may begin and end inside of a vector.
+template <class Body, int Width, int Items>
+struct shifted_tiling : held_tiling<Body, Width, Items> {
+  static constexpr bool shifted = true;
+  struct staging {
+    unsigned end = 0;  // of the row
+    std::int64_t last_row = 0;
+    bool others_aligned = true;
+  };
+};
+
+/// Makes the compiler unpack packed values again in the next phase: it would hold them unpacked, in twice the
+/// registers.
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void keep_packed(packed_values<I, T, Lanes>& slot) {
+#pragma unroll
+  for (unsigned& word : slot.words) asm volatile("" : "+r"(word));
+}
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void keep_packed(values<I, T, Lanes>&) {}
+template <class Frame, std::size_t... I>
+__device__ __forceinline__ void keep_row_packed(Frame& f, std::index_sequence<I...>) {
+  (keep_packed<static_cast<int>(I)>(f), ...);
+}
+
+template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
+__device__ __forceinline__ void persistent_phase(Frame& f, const tile<Tiling>& t, const Args& args, bool writer,
+                                                 unsigned char* storage, const Threads& threads) {
+  using numbers = std::make_index_sequence<Body::size>;
+  evaluate<rows_of_phase<Body, P>>(f, t, args, writer);
+  if constexpr (P < body_facts<Body>::num_phases) {
+    accumulators<Body, Ways> acc;
+    start<P, Ways>(Body{}, numbers{}, acc);
+    evaluate_and_step<elements_of_held_phase<Body, P, Tiling::packed>, P, Ways>(acc, f, t, args);
+    // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
+    combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
+    finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
+    keep_row_packed(f, numbers{});
+  }
+}
+/// All phases of the row at which the tile is. `storage`: two halves, storage_of_turn where rows follow each other.
+template <class Body, class Tiling, class Frame, class Args, std::size_t... P, class Threads>
+__device__ __forceinline__ void persistent_phases(std::index_sequence<P...>, Frame& f, const tile<Tiling>& t,
+                                                  const Args& args, bool writer, unsigned char* storage,
+                                                  const Threads& threads) {
+  (persistent_phase<Body, row_ways<Body, Tiling::size>, static_cast<int>(P)>(f, t, args, writer, storage, threads),
+   ...);
+}
+
+/// Row `row` (past the end: one that writes nothing), all of it in registers.
+template <class Body, int Width, int Items, int Full, class Args, class Threads>
+__device__ __forceinline__ void persistent_row(const Args& args, std::int64_t row, unsigned char* storage,
+                                               const Threads& threads) {
+  using tiling = held_tiling<Body, Width, Items, (Full > 0)>;
+  const bool row_ok = row < args.numel;
+  tile<tiling> tile;
+  tile.fixed = static_cast<int>(row_ok ? row : args.numel - 1);
+  tile.fixed_ok = row_ok;
+  tile.template place<Full>(threads.thread() * Width, threads.count() * Width, static_cast<int>(args.rnumel) - Width);
+  frame<Body, tiling> frame;
+  persistent_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
+                                  threads.thread() == 0 && row_ok, storage, threads);
+}
+
+/// The same for rows that are `shift`ed.
+template <class Body, int Width, int Items, int Full, class Args, class Threads>
+__device__ __forceinline__ void shifted_row(const Args& args, const row_shift& shift, std::int64_t row,
+                                            unsigned char* storage, const Threads& threads) {
+  using tiling = shifted_tiling<Body, Width, Items>;
+  const bool row_ok = row < args.numel;
+  tile<tiling> tile;
+  tile.fixed = static_cast<int>(row_ok ? row : args.numel - 1);
+  tile.fixed_ok = row_ok;
+  const unsigned far = static_cast<unsigned>(shift.first) + static_cast<unsigned>(tile.fixed) * shift.step;
+  const int before = static_cast<int>(far & (Width - 1)), end = static_cast<int>(args.rnumel);
+  tile.staging.end = static_cast<unsigned>(end);
+  tile.staging.last_row = args.numel - 1;
+  tile.staging.others_aligned = before == 0 && shift.others_aligned;
+#pragma unroll
+  for (int u = 0; u < Items; ++u) {
+    tile.at[u] = threads.thread() * Width - before + u * (threads.count() * Width);
+    tile.ok[u] = (u > 0 && u < Full) || (tile.at[u] >= 0 && tile.at[u] + Width <= end);
+  }
+  frame<Body, tiling> frame;
+  persistent_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
+                                  threads.thread() == 0 && row_ok, storage, threads);
+}
+
+}  // namespace detail
+
+/// One row per blockDim.x threads (a power of two up to 32, or a multiple of 32), all of it in registers. Requires
+/// 0 < rnumel <= threads * Items * Width, no less than that for the first Full items. Threads is 0 when known at launch
+/// only.
+template <class Body, int Width, int Items, int Threads, int MaxBlock, int MinBlocks, int Full, class Args>
+__global__ void __launch_bounds__(MaxBlock, MinBlocks) reduction_persistent(const Args args) {
+  detail::begin_kernel();
+  alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  detail::persistent_row<Body, Width, Items, Full>(args, row, storage, detail::row_threads<Threads>{});
+}
+
+/// The same for rows of which shifted_facts<Body>::find says how they are shifted: rnumel may be up to Width - 1 less
+/// than what the threads hold.
+template <class Body, int Width, int Items, int Threads, int MaxBlock, int MinBlocks, int Full, class Args>
+__global__ void __launch_bounds__(MaxBlock, MinBlocks)
+    reduction_shifted(const Args args, const detail::row_shift shift) {
+  detail::begin_kernel();
+  alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
+  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  detail::shifted_row<Body, Width, Items, Full>(args, shift, row, storage, detail::row_threads<Threads>{});
+}
+
+}  // namespace sinter::cuda

@@ -1,0 +1,226 @@
+// Reductions along memory (orientation row) of rows that fill a multiprocessor: blocks stay and go from row to row, and
+// the pieces of the rows to come arrive in shared memory while this one's are reduced. A row waits there from phase to
+// phase and is read once.
+// Which kernel with which shape is choose.hpp's matter, launching launch.cuh's.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/kernel_memory.cuh"
+#include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/reduction/row_ring.cuh"
+#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+template <class Body, int P, class Numbers = std::make_index_sequence<Body::size>>
+inline constexpr bool reduces_phase = false;
+template <class Body, int P, std::size_t... I>
+inline constexpr bool reduces_phase<Body, P, std::index_sequence<I...>> = (reduces_in<Body, P, I> || ...);
+
+/// A block's way through the pieces of its rows, and one ahead of it that sends for those to come.
+template <class Body, class Tiling, int Threads, class Args>
+struct row_stream {
+  static constexpr int loops = body_facts<Body>::num_phases;
+  using numbers = std::make_index_sequence<Body::size>;
+  using ring_type = row_ring<Body, Tiling>;
+
+  const Args& args;
+  const stream_share& share;
+  ring_type ring;
+  typename ring_type::position start{};  // of the next loop over the row
+  int part, row;
+  int first, step;  // the first element of the warp's first piece of a row, and from there to the next piece
+  int next_row, next_piece = 0, next_pass = 0;
+  int turn = 0;  // which half of the storage is next
+
+  __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, unsigned char* memory)
+      : args(a), share(s), ring(memory, s.slots, s.tiles) {
+    const int block = static_cast<int>(blockIdx.x), lanes = share.tiles * Tiling::lanes;
+    part = block % share.parts;
+    row = next_row = block / share.parts;
+    step = Threads / 32 * lanes;
+    first = part * share.pieces * step + static_cast<int>(threadIdx.x) / 32 * lanes;
+#pragma unroll 1
+    for (int s = 0; s < share.slots; ++s) send_next(s);
+  }
+
+  /// What does not stay is walked there and back, so that the L2 has the end of it.
+  static __device__ __forceinline__ bool backwards(bool stays, int pass) { return !stays && pass % 2 != 0; }
+
+  __device__ __forceinline__ void send_next(int slot) {
+    if (next_row >= static_cast<int>(args.numel)) return;
+    const bool stays = share.stays();
+    const int piece = backwards(stays, next_pass) ? share.pieces - 1 - next_piece : next_piece;
+    ring.send(Body{}, numbers{}, slot, args, next_row, first + piece * step);
+    if (++next_piece < share.pieces) return;
+    next_piece = 0;
+    if (!stays && ++next_pass < loops) return;
+    next_pass = 0;
+    next_row += share.teams;
+  }
+
+  __device__ __forceinline__ unsigned char* next_half(unsigned char* storage) {
+    turn ^= 1;
+    return storage + turn * largest_phase<Body, 32>;
+  }
+
+  /// Here rows are whole vectors.
+  template <int P, int Ways, class Frame, class Accumulators>
+  __device__ __forceinline__ void walk_ends(Frame&, Accumulators&) const {}
+  /// Calls visit(tile) for every piece of the row in loop P, where the tile is placed.
+  template <int P, class Visit>
+  __device__ __forceinline__ void loop(tile<Tiling>& t, const Visit& visit) {
+    constexpr int width = Tiling::width, lanes = Tiling::lanes;
+    const bool stays = share.stays();
+    const int end = static_cast<int>(args.rnumel), lane = static_cast<int>(threadIdx.x) % 32 * width;
+    const int by = backwards(stays, P) ? -step : step;
+    int begin = first + (by < 0 ? (share.pieces - 1) * step : 0);
+    auto at = start;
+#pragma unroll 1
+    for (int i = 0; i < share.pieces; ++i, begin += by) {
+      if (P == 0 || !stays) ring.wait(at);
+      t.staging.place = ring.place(at.slot);
+      t.staging.tiles = share.tiles;
+      int tiles = share.tiles;
+      if constexpr (!Tiling::whole) tiles = min(tiles, (end - begin + lanes - 1) / lanes);
+#pragma unroll 1
+      for (int k = 0; k < tiles; ++k) {
+        t.staging.tile = k;
+        const int place = begin + k * lanes + lane;
+#pragma unroll
+        for (int u = 0; u < Tiling::items; ++u) {
+          t.at[u] = place + u * (32 * width);
+          t.ok[u] = Tiling::whole || t.at[u] + width <= end;
+        }
+        visit();
+      }
+      if (P == loops - 1 || !stays) send_next(at.slot);
+      at.advance(share.slots);
+    }
+    if (P == loops - 1 || !stays) start = at;
+  }
+};
+
+/// What the blocks of a team leave for each other: of each row and reduction a state of every part.
+template <class Body>
+struct team_states {
+  using facts = sinter::detail::shared_row_facts<Body>;
+  const stream_share& share;
+  std::int64_t numel;
+
+  template <int I, class State>
+  __device__ __forceinline__ marked<State>* of(std::int64_t row) const {
+    return reinterpret_cast<marked<State>*>(first_of(row) + facts::words_before(I) * share.parts);
+  }
+  /// The last block that comes here leaves all of its team's states at zero. For one warp, when the block needs no
+  /// more of them.
+  __device__ __forceinline__ void leave(int team) const {
+    const auto parts = static_cast<unsigned>(share.parts);
+    const int lane = static_cast<int>(threadIdx.x) % 32, words = facts::words_before(facts::size) * share.parts;
+    unsigned before = 0;
+    if (lane == 0) before = meeting_place{share.counters + team, parts}.come();
+    if (from_first_lane(before, 32) + 1 != parts) return;
+    for (std::int64_t row = team; row < numel; row += share.teams)
+      for (int k = lane; k < words; k += 32) first_of(row)[k] = 0;
+  }
+
+ private:
+  __device__ __forceinline__ std::uint64_t* first_of(std::int64_t row) const {
+    return reinterpret_cast<std::uint64_t*>(share.counters + facts::first_word(numel)) +
+           row * share.parts * facts::words_before(facts::size);
+  }
+};
+
+/// The blocks of a team exchange their states of phase P. All of them run at once; always the same states are combined
+/// in the same order.
+template <int P, class Threads, class Accumulators, class Body>
+__device__ __forceinline__ void exchange_in_team(Body, Accumulators& acc, const team_states<Body>& states,
+                                                 std::int64_t row, int part, const Threads& threads) {
+  using reductions = reductions_of_phase<Body, P>;
+  reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+    if (threads.thread() == 0)
+      states.template of<N, typename reduction_of<R>::state>(row)[part].write(lanes_of<N>(acc)[0]);
+  });
+  reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+    using fold = reduction_of<R>;
+    const auto* parts = states.template of<N, typename fold::state>(row);
+    auto state = fold::init();
+    for (int k = threads.thread(); k < states.share.parts; k += threads.count()) {
+      auto seen = parts[k].read();
+      while (!seen.is_there()) seen = parts[k].read();
+      state = fold::combine(state, seen.value());
+    }
+    lanes_of<N>(acc)[0] = state;
+  });
+}
+
+/// Does a later phase reduce, too?
+template <class Body, int P>
+inline constexpr bool reduces_later = [] {
+  for (int s = 0; s < Body::size; ++s)
+    if (phase_facts<Body>::is_reduce(s) && body_facts<Body>::phase(s) > P) return true;
+  return false;
+}();
+
+template <class Body, int Ways, int P, class Stream, class Frame, class Threads>
+__device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<typename Frame::tiling>& t, bool writer,
+                                               unsigned char* storage, const Threads& threads) {
+  using numbers = std::make_index_sequence<Body::size>;
+  evaluate<rows_of_phase<Body, P>>(f, t, stream.args, writer);
+  if constexpr (P < body_facts<Body>::num_phases) {
+    accumulators<Body, Ways> acc;
+    start<P, Ways>(Body{}, numbers{}, acc);
+    stream.template walk_ends<P, Ways>(f, acc);
+    stream.template loop<P>(t, [&] { evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, stream.args); });
+    if constexpr (reduces_phase<Body, P>) {
+      // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
+      combine_row<P, Ways>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
+      if (stream.share.parts > 1) {
+        const team_states<Body> states{stream.share, stream.args.numel};
+        exchange_in_team<P>(Body{}, acc, states, stream.row, stream.part, threads);
+        combine_row<P, 1>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
+        if (!reduces_later<Body, P> && stream.row + stream.share.teams >= stream.args.numel && threads.thread() < 32)
+          states.leave(stream.row % stream.share.teams);
+      }
+      finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
+    }
+  }
+}
+template <class Body, int Ways, class Stream, class Frame, std::size_t... P, class Threads>
+__device__ __forceinline__ void streamed_phases(std::index_sequence<P...>, Stream& stream, Frame& f,
+                                                tile<typename Frame::tiling>& t, bool writer, unsigned char* storage,
+                                                const Threads& threads) {
+  (streamed_phase<Body, Ways, static_cast<int>(P)>(stream, f, t, writer, storage, threads), ...);
+}
+
+/// Bytes of shared memory before the ring.
+template <class Body>
+inline constexpr int streamed_storage = static_cast<int>(sinter::detail::round_up(2 * largest_phase<Body, 32>, 128));
+
+}  // namespace detail
+
+/// Rows of whole vectors, below 2^30 elements, of which as many are on their way as shared memory has places. Blocks:
+/// of a multiprocessor. (What rows are shifted by is reduction_vectors' matter; one launch calls both.)
+template <class Body, int Width, int Items, bool Whole, int Threads, int Blocks, class Args>
+__global__ void __launch_bounds__(Threads, Blocks)
+    reduction_streamed(const Args args, const stream_share share, const detail::row_shift) {
+  detail::begin_kernel();
+  using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
+  extern __shared__ __align__(128) unsigned char streamed_rows[];
+  detail::row_stream<Body, tiling, Threads, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>);
+  const detail::row_threads<Threads> threads;
+  for (; args.numel > stream.row; stream.row += share.teams) {
+    detail::tile<tiling> tile;
+    tile.fixed = stream.row;
+    detail::frame<Body, tiling> frame;
+    detail::streamed_phases<Body, detail::row_ways<Body, tiling::size>>(
+        std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, stream, frame, tile,
+        threads.thread() == 0 && stream.part == 0, streamed_rows, threads);
+  }
+}
+
+}  // namespace sinter::cuda

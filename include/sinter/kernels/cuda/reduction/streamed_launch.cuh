@@ -1,0 +1,164 @@
+// Launches rows that are streamed through shared memory: which can be, in which vectors, and how blocks share them.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sinter/kernels/cuda/kernel_memory.cuh"
+#include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/reduction/streamed.cuh"
+#include "sinter/kernels/cuda/reduction/vectors.cuh"
+
+namespace sinter::cuda::detail {
+
+/// How the rows of a body are read, if they are streamed.
+struct stream_shape {
+  int width = 0;      // 0: they are not
+  bool any = false;   // in vectors that lie well in memory, wherever rows begin
+  int otherwise = 0;  // the width of those if that is for rows only that begin where `width` does not fit; or 0
+};
+/// Rows of static length are streamed if registers do not hold them, or only those of a whole multiprocessor as they
+/// lie in memory; of run-time length, whenever the kernel can: it takes the place of two that hold rows. A body whose
+/// rows could be split has one phase if it is not held: what does not stay in shared memory is better walked so.
+template <class Held, int Width, long Rnumel, bool CanSplit>
+inline constexpr stream_shape stream_shape_of = [] {
+  constexpr int wide = shifted_facts<Held>::width > 0 ? shifted_facts<Held>::width : 1;
+  constexpr row_shape held = Rnumel >= 0 ? choose_row(Rnumel, Width, lanes_of_body<Held>, false) : row_shape{};
+  constexpr bool alone = held.threads > 512 && phase_facts<Held>::recomputes;
+  constexpr bool too_long = CanSplit && Rnumel * stream_facts<Held>::bytes > sinter::detail::most_held_bytes;
+  if (phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 || Rnumel >= streamed_limit || too_long ||
+      (held.persistent && !alone))
+    return stream_shape{};
+  // Where there are several weights of 16 bits, more threads with fewer registers hide what they wait for.
+  constexpr bool vectors = stream_facts<Held>::whole_vectors(wide) && (Rnumel < 0 || Rnumel % wide != 0);
+  constexpr bool fitting = stream_facts<Held>::whole_vectors(Width) && wide > 4 && stream_facts<Held>::shared_loads > 1;
+  if (vectors && !fitting) return stream_shape{wide, true};
+  return stream_facts<Held>::whole_vectors(Width) ? stream_shape{Width, false, vectors ? wide : 0} : stream_shape{};
+}();
+
+/// Bytes of a row that each of a multiprocessor's two blocks has room for.
+inline constexpr std::int64_t most_of_two_blocks = 104 << 10;
+
+/// The most loads, of weights for example, that a loop with a reduction has in registers beside the streamed ones.
+template <class Held>
+inline constexpr int loads_while_reducing = [] {
+  using facts = body_facts<Held>;
+  int most = 0;
+  for (int p = 0; p < facts::num_phases; ++p) {
+    int loads = 0;
+    bool reduces = false;
+    for (int s = 0; s < Held::size; ++s) {
+      const auto& info = facts::facts.info[s];
+      reduces = reduces || (info.kind == statement_kind::reduce && facts::phase(s) == p);
+      loads +=
+          info.kind == statement_kind::source && info.reads_r && facts::needed(p, s) && !stream_facts<Held>::streams(s);
+    }
+    if (reduces && loads > most) most = loads;
+  }
+  return most;
+}();
+
+/// False: nothing was launched. Shared: blocks may share rows; otherwise a row stays in one. Piece says how many warps
+/// a block has, what a place of each takes in all, and how many elements it has room for; and which kernel it is for.
+template <class Piece, int Blocks, bool Shared, class... S, class Args>
+bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory, cudaStream_t stream,
+                   const char* name) {
+  using B = body<S...>;
+  using shared = sinter::detail::shared_row_facts<B>;
+  const device_limits limits = limits_of_device(name);
+  constexpr int reserved = 1024;  // of a multiprocessor for each block
+  const int room = (limits.shared_bytes + reserved) / Blocks - reserved;
+  const int slots = (room - streamed_storage<B>) / Piece::place;  // for tiles
+  if (slots < 1) return false;
+  const std::int64_t tiles = (args.rnumel + Piece::lanes - 1) / Piece::lanes;
+  const std::int64_t most = Shared ? sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) : 1;
+  if (!Shared && (tiles > slots || most > 1)) return false;
+  const team_shape teams = choose_teams(args.numel, tiles, slots, body_facts<B>::num_phases - 1, static_cast<int>(most),
+                                        limits.multiprocessors * Blocks);
+  // While the blocks of a row wait for each other, the others of their multiprocessors have another row; but what one
+  // of those holds whole it does not share.
+  if (Blocks > 1 &&
+      (teams.tiles > slots ||
+       (teams.parts > 1 && (teams.teams == 1 || (args.numel >= limits.multiprocessors && tiles <= Blocks * slots)))))
+    return false;
+  const int piece = Piece::together ? teams.piece(slots) : 1, pieces = (teams.tiles + piece - 1) / piece;
+  stream_share share{nullptr, slots / piece, pieces, piece, teams.parts, teams.teams};
+
+  void (*const kernel)(Args, stream_share, row_shift) = Piece::template kernel<Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
+  const auto grid = dim3(static_cast<unsigned>(teams.teams * teams.parts)), block = dim3(32 * Piece::warps);
+  const int bytes = streamed_storage<B> + slots * Piece::place;
+  if (teams.parts == 1) {
+    launch(kernel, grid, block, bytes, stream, name, args, share, shift);
+  } else {
+    share.counters = memory.counters(stream, name);
+    launch<start_rule::together>(kernel, grid, block, bytes, stream, name, args, share, shift);
+  }
+  return true;
+}
+
+/// Rows whose vectors fit: tiles of Items vectors to a lane.
+template <class Body, int Width, int Items, int Threads, int Blocks, long Rnumel>
+struct fitting_piece {
+  static constexpr bool whole = Rnumel > 0 && Rnumel % (32 * Items * Width) == 0, together = true;
+  using tiling = streamed_tiling<Body, Width, Items, whole>;
+  static constexpr int warps = Threads / 32, place = warps * (tiling::bytes + row_ring<Body, tiling>::barrier_bytes);
+  static constexpr int lanes = warps * tiling::lanes;
+  template <class Args>
+  static constexpr auto kernel = &reduction_streamed<Body, Width, Items, whole, Threads, Blocks, Args>;
+};
+/// Rows that begin anywhere. One kernel for one block of a multiprocessor and for two, of half the threads.
+inline constexpr int vector_threads = 512;
+template <class Body, int Width, int Blocks>
+struct vector_piece {
+  static constexpr int items = Width > 4 && stream_facts<Body>::shared_loads > 1 ? 2 : 4;  // weights take registers
+  using ring = vector_ring<Body, Width, items>;
+  static constexpr bool together = false;
+  static constexpr int warps = vector_threads / Blocks / 32, place = warps * (ring::place_bytes + ring::barrier_bytes);
+  static constexpr int lanes = warps * ring::vectors * Width;
+  template <class Args>
+  static constexpr auto kernel = &reduction_vectors<Body, Width, items, vector_threads, Args>;
+};
+
+template <class Held>
+inline constexpr bool light_stream =
+    phase_facts<Held>::is_light&& phase_facts<Held>::kept_bytes <= 4 && loads_while_reducing<Held> <= 1;
+
+template <int Width, bool Shared, class... S, class Args>
+bool launch_vectors(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using B = body<S...>;
+  row_shift shift;
+  if (args.rnumel < 4 * Width || !shifted_facts<B>::find(args, shift)) return false;
+  if constexpr (light_stream<B>)
+    if (launch_stream<vector_piece<B, Width, 2>, 2, Shared>(B{}, args, shift, memory, stream, name)) return true;
+  return launch_stream<vector_piece<B, Width, 1>, 1, Shared>(B{}, args, shift, memory, stream, name);
+}
+
+/// `fits`: vectors of the body's own width do. False: nothing was launched, because these rows cannot be streamed.
+template <stream_shape Shape, long Rnumel, bool Shared, class... S, class Args>
+bool launch_streamed(body<S...>, const Args& args, bool fits, kernel_memory& memory, cudaStream_t stream,
+                     const char* name) {
+  using B = body<S...>;
+  if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel >= streamed_limit) return false;
+  if constexpr (Shape.any) {
+    return launch_vectors<Shape.width, Shared>(B{}, args, memory, stream, name);
+  } else {
+    constexpr bool light = light_stream<B>;
+    // A warp's vector takes more than 512 bytes, or a thread's unpacked more than 8 registers.
+    constexpr bool large = 32 * Shape.width * stream_facts<B>::bytes > 512 || Shape.width > 8;
+    using two = fitting_piece<B, Shape.width, large ? 1 : 2, 512, 2, Rnumel>;
+    using alone = fitting_piece<B, Shape.width, large ? 1 : light ? 4 : 2, 512, 1, Rnumel>;
+    if (!fits) {
+      if constexpr (Shape.otherwise > 0)
+        return launch_vectors<Shape.otherwise, Shared>(B{}, args, memory, stream, name);
+      return false;
+    }
+    if constexpr (light && (Rnumel < 0 || Rnumel * stream_facts<B>::bytes <= most_of_two_blocks))
+      if (launch_stream<two, 2, Shared>(B{}, args, row_shift{}, memory, stream, name)) return true;
+    return launch_stream<alone, 1, Shared>(B{}, args, row_shift{}, memory, stream, name);
+  }
+}
+
+}  // namespace sinter::cuda::detail
