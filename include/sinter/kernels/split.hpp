@@ -168,10 +168,10 @@ constexpr bool shares_rows() {
 template <class Body>
 struct shared_column_facts;
 template <class... S>
-struct shared_column_facts<body<S...>> : shared_row_facts<body<S...>> {
-  using shared_row_facts<body<S...>>::row_bytes;
+struct shared_column_facts<body<S...>> : split_facts<body<S...>> {
   static constexpr bool possible =
       body_facts<body<S...>>::has_reduction && !body_facts<body<S...>>::has_scan && !split_facts<body<S...>>::can_split;
+  static constexpr int row_bytes = shared_row_facts<body<S...>>::row_bytes;
   static constexpr int states = (state_bytes<S> + ... + 0);
   static constexpr int span = [] {
     int smallest = 8;
@@ -183,7 +183,10 @@ struct shared_column_facts<body<S...>> : shared_row_facts<body<S...>> {
   static constexpr column_teams choose(std::int64_t numel, std::int64_t rnumel) {
     return choose_column_teams(numel, rnumel, span, row_bytes);
   }
+  /// One for each set and phase.
+  static constexpr std::int64_t counters(std::int64_t sets) { return sets * body_facts<body<S...>>::num_phases; }
 };
+
 }  // namespace detail
 
 /// What cuda::reduction<Body, O> needs.
