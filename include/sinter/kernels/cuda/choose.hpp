@@ -31,6 +31,16 @@ template <class... S>
 inline constexpr bool has_doubles<body<S...>> =
     (std::is_same_v<typename sinter::detail::statement_facts<S>::value_type, double> || ...);
 
+/// Loads of f16, which nvcc 13.0 converts long before they are used.
+template <class S>
+inline constexpr bool loads_f16 = false;
+template <int Slot, class At, int Mask>
+inline constexpr bool loads_f16<load<Slot, f16, At, Mask>> = true;
+template <class Body>
+inline constexpr bool reads_f16 = false;
+template <class... S>
+inline constexpr bool reads_f16<body<S...>> = (loads_f16<S> || ...);
+
 template <class Op, class... Others>
 inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
 /// Operations that take few registers and call no function.
@@ -253,9 +263,9 @@ struct dynamic_rows {
       if (phases::is_row(s) && phases::facts::facts.info[s].kind == statement_kind::store) return true;
     return false;
   }();
-  // 64 values of 16 bits, and two weights of as many, but then no other register.
+  // 64 values of 16 bits, and two weights of as many, but then no other register: of f16 some bodies would spill.
   static constexpr bool packs =
-      holds_many<Body> && phases::kept_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
+      holds_many<Body> && !reads_f16<Body> && phases::kept_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
   static constexpr int some = lanes_of_body<Body>.some, few_threads = 144;
   static constexpr int threads = holds_many<Body> && !packs ? 1024 : 512;
   static constexpr int few = items_of(some, Width), many = items_of(packs ? 2 * some : some, Width);

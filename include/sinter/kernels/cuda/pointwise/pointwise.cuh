@@ -36,8 +36,8 @@ struct pointwise_shape {
     while (items > 1 && items * Width * Body::size > code_limit) items /= 2;
     return items;
   }();
-  /// A thread that reads two vectors is busy for long enough that half the threads do.
-  static constexpr int threads = items > 1 && loads > 0 ? pointwise_threads / 2 : pointwise_threads;
+  /// A thread that waits for two vectors from memory is busy for long enough that half the threads do.
+  static constexpr int threads = items > 1 && loose_facts<Body>::reads_all ? pointwise_threads / 2 : pointwise_threads;
   static constexpr int tile = threads * items * Width;
 };
 
