@@ -199,11 +199,12 @@ __device__ __forceinline__ void finish_team_phase(Accumulators& acc, Frame& f, c
   __syncthreads();
   reductions::each([&]<int N, class S>(std::integral_constant<int, N> n, S s) {
     columns.each([&](int c, int thread) {
-      auto* const states = slots_of(n, s) + (c < columns.count ? c : 0) * slots;
+      const bool ok = c < columns.count;
+      auto* const states = slots_of(n, s) + (ok ? c : 0) * slots;
       const auto all =
-          combine_states<S, 1>(columns.slots(), columns.combining(), thread, [&](int k) { return states[k]; });
+          combine_states<S, 1>(ok ? columns.slots() : 0, columns.combining(), thread, [&](int k) { return states[k]; });
       __syncwarp();
-      if (thread != 0 || c >= columns.count) return;
+      if (thread != 0 || !ok) return;
       if (share.parts > 1) parts.template of<facts, N, S>(columns.first + c)[part] = all;
       else states[0] = all;
     });
@@ -221,7 +222,7 @@ __device__ __forceinline__ void finish_team_phase(Accumulators& acc, Frame& f, c
       columns.each([&](int c, int thread) {
         const bool ok = c < columns.count;
         const auto* const states = parts.template of<facts, N, S>(columns.first + (ok ? c : 0));
-        const auto all = combine_states<S, 4>(share.parts, columns.combining(), thread,
+        const auto all = combine_states<S, 4>(ok ? share.parts : 0, columns.combining(), thread,
                                               [&](int k) { return read_shared_by_blocks(states + k); });
         if (thread == 0 && ok) slots_of(n, s)[c * slots] = all;
       });
