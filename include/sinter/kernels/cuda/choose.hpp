@@ -31,7 +31,7 @@ template <class... S>
 inline constexpr bool has_doubles<body<S...>> =
     (std::is_same_v<typename sinter::detail::statement_facts<S>::value_type, double> || ...);
 
-/// Loads of f16, which nvcc 13.0 converts long before they are used.
+/// Loads of f16: with nvcc 13.0 some bodies spill that hold as many values of bf16 without.
 template <class S>
 inline constexpr bool loads_f16 = false;
 template <int Slot, class At, int Mask>
