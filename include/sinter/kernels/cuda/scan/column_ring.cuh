@@ -91,6 +91,9 @@ struct column_ring_tiling : tiling<loop_var::x, loop_var::r, Width, column_ring_
 
 template <class Body, int Width, class Args>
 class column_ring : ring_places<column_ring_facts<Body, Width>> {
+  using places = ring_places<column_ring_facts<Body, Width>>;
+  using places::lane;
+
  public:
   using facts = column_ring_facts<Body, Width>;
   using tiling = column_ring_tiling<Body, Width>;
@@ -99,13 +102,13 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
   static constexpr int workers = facts::workers, items = facts::items, each = facts::each;
 
   __device__ __forceinline__ column_ring(const Args& a, const column_ring_share& s, unsigned char* memory)
-      : ring_places<facts>(memory, s.turns.slots, s.blocks_of_stripe > 1), args(a), share(s) {}
+      : places(memory, s.turns.slots, s.blocks_of_stripe > 1), args(a), share(s) {}
 
   /// Some warps: fill the places in turn.
   __device__ __forceinline__ void send(int number) const {
     int turn = 0;
 #pragma unroll 1
-    for (position at(share); at.stripe < share.stripes; at.advance(share), ++turn) {
+    for (position at(share); at.is_there(); at.advance(), ++turn) {
       if (turn >= share.turns.slots) barrier_wait(this->scanned(at.slot), at.odd ^ 1);
       const int bytes = send_part(Body{}, numbers{}, at, number);
       if (lane() == 0) barrier_arrive(this->arrived(at.slot), bytes);
@@ -131,7 +134,7 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
     }
     scan_states<Body, each> so_far;
 #pragma unroll 1
-    for (position at(share); at.stripe < share.stripes; at.advance(share)) {
+    for (position at(share); at.is_there(); at.advance()) {
       barrier_wait(this->folded(at.slot), at.odd);
       const bool tells = !alone && first_column(at) + mine < args.numel;
       each_scan<scans, Body>([&](auto of) {
@@ -170,18 +173,9 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
     if (blocks == 1) return;
     if (lane() == 0) cleared().wait_for_all();
     __syncwarp();
-    position at(share), ahead(share);
-    if (turn == 0 && lane() == 0) barrier_arrive(this->carried(0));  // nothing is before the first turn
-#pragma unroll 1
-    for (int k = 0; k < turn; ++k) at.advance(share);
-#pragma unroll 1
-    for (int k = 0; k < turn + share.turns.pace; ++k) ahead.advance(share);
-#pragma unroll 1
-    while (at.stripe < share.stripes) {
-      if (ahead.stripe < share.stripes) barrier_wait(this->folded(ahead.slot), ahead.odd);
+    this->hear_turns(position(share), turn, share.turns, [&](const position& at, int next_slot) {
       const int before = at.part % blocks, first = at.part - before;
       const int count = first + blocks <= share.parts ? blocks : before;  // nothing follows the last turn
-      const int next_slot = at.slot + 1 == share.turns.slots ? 0 : at.slot + 1;
       each_scan<scans, Body>([&](auto of) {
         using scan = decltype(of);
         using state = typename scan::state;
@@ -200,24 +194,14 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
           states<scan>(next_slot)[(workers + 1) * facts::columns + mine + i] = so_far;
         }
       });
-      __syncwarp();
-      if (lane() == 0) {
-        barrier_arrive(this->carried(next_slot));
-        barrier_arrive(this->ready(at.slot));
-      }
-#pragma unroll 1
-      for (int k = 0; k < facts::listeners; ++k) at.advance(share), ahead.advance(share);
-    }
+    });
   }
 
-  /// The other warps: fold the next part, then scan the one that was folded `lag` turns ago.
+  /// The other warps.
   __device__ __forceinline__ void work() const {
-    position next(share), at(share);
-#pragma unroll 1
-    for (int turn = 0; at.stripe < share.stripes; ++turn) {
-      if (next.stripe < share.stripes) fold_part(next), next.advance(share);
-      if (turn >= share.turns.lag) scan_part(at), at.advance(share);
-    }
+    this->take_turns(
+        position(share), share.turns, [&](const position& at) { fold_part(at); },
+        [&](const position& at) { scan_part(at); });
   }
 
  private:
@@ -225,23 +209,24 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
   const column_ring_share& share;
 
   /// The way of one warp through a block's parts, and through the ring.
-  struct position {
-    int stripe, part, slot = 0;
-    unsigned odd = 0;
-    __device__ __forceinline__ explicit position(const column_ring_share& share)
-        : stripe(static_cast<int>(blockIdx.x) / share.blocks_of_stripe),
-          part(static_cast<int>(blockIdx.x) % share.blocks_of_stripe) {}
-    __device__ __forceinline__ void advance(const column_ring_share& share) {
+  struct position : ring_place {
+    const column_ring_share& share;
+    int stripe, part;
+    __device__ __forceinline__ explicit position(const column_ring_share& s)
+        : share(s),
+          stripe(static_cast<int>(blockIdx.x) / s.blocks_of_stripe),
+          part(static_cast<int>(blockIdx.x) % s.blocks_of_stripe) {}
+    __device__ __forceinline__ bool is_there() const { return stripe < share.stripes; }
+    __device__ __forceinline__ void advance() {
       part += share.blocks_of_stripe;
       if (part >= share.parts) {
         part %= share.blocks_of_stripe;
         stripe += share.stripes_at_once();
       }
-      if (++slot == share.turns.slots) slot = 0, odd ^= 1;
+      this->pass(share.turns.slots);
     }
   };
 
-  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   __device__ __forceinline__ meeting_place cleared() const {
     return {share.counter, gridDim.x * facts::tellers, gridDim.x * (facts::tellers * facts::listeners)};
   }

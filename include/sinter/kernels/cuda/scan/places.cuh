@@ -58,6 +58,19 @@ __device__ __forceinline__ void read_vector(compute_t<T> (&out)[Width], unsigned
   wide<T, Width>::unpack(out, words);
 }
 
+/// Where a warp is in its block's ring. Its ways through the parts, ring.cuh's and column_ring.cuh's, also know whether
+/// one is left (is_there) and which is next (advance).
+struct ring_place {
+  int slot = 0;
+  unsigned odd = 0;  // has the warp been in this place an odd number of times?
+
+  __device__ __forceinline__ int next(int slots) const { return slot + 1 == slots ? 0 : slot + 1; }
+  __device__ __forceinline__ void pass(int slots) {
+    slot = next(slots);
+    if (slot == 0) odd ^= 1;
+  }
+};
+
 /// The places of a block's ring. Of each, barriers say that it has arrived, that the workers have folded it, that
 /// they know what comes before it, and that they have scanned it; and that the listener of its turn knows what all
 /// turns before that fold to.
@@ -91,6 +104,46 @@ class ring_places {
   __device__ __forceinline__ unsigned ready(int slot) const { return arrived(slot) + 16; }
   __device__ __forceinline__ unsigned scanned(int slot) const { return arrived(slot) + 24; }
   __device__ __forceinline__ unsigned carried(int slot) const { return arrived(slot) + 32; }
+
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  /// A worker: folds the next part, then scans the one that was folded `lag` turns ago.
+  template <class Position, class Fold, class Scan>
+  static __device__ __forceinline__ void take_turns(const Position& first, const ring_turns& turns, const Fold& fold,
+                                                    const Scan& scan) {
+    Position next = first, at = first;
+#pragma unroll 1
+    for (int turn = 0; at.is_there(); ++turn) {
+      if (next.is_there()) fold(next), next.advance();
+      if (turn >= turns.lag) scan(at), at.advance();
+    }
+  }
+  /// One of the warps that listen in turn, the first of them to the turn at `first`: as soon as this block is `pace`
+  /// turns further, `hear` reads what others have told, and leaves what is before the part at its position and, in the
+  /// next place, what all turns up to it fold to.
+  template <class Position, class Hear>
+  __device__ __forceinline__ void hear_turns(const Position& first, int number, const ring_turns& turns,
+                                             const Hear& hear) const {
+    Position at = first, ahead = first;
+    if (number == 0 && lane() == 0) barrier_arrive(carried(0));  // nothing is before the first turn
+#pragma unroll 1
+    for (int k = 0; k < number; ++k) at.advance();
+#pragma unroll 1
+    for (int k = 0; k < number + turns.pace; ++k) ahead.advance();
+#pragma unroll 1
+    while (at.is_there()) {
+      if (ahead.is_there()) barrier_wait(folded(ahead.slot), ahead.odd);
+      const int next_slot = at.next(turns.slots);
+      hear(at, next_slot);
+      __syncwarp();
+      if (lane() == 0) {
+        barrier_arrive(carried(next_slot));
+        barrier_arrive(ready(at.slot));
+      }
+#pragma unroll 1
+      for (int k = 0; k < Facts::listeners; ++k) at.advance(), ahead.advance();
+    }
+  }
 
   unsigned char *memory_, *states_;
   unsigned barriers_;

@@ -13,6 +13,9 @@ namespace detail {
 /// A block's ring, and what its warps do.
 template <class Body, class Args>
 class scan_ring : ring_places<ring_facts<Body>> {
+  using places = ring_places<ring_facts<Body>>;
+  using places::lane;
+
  public:
   using facts = ring_facts<Body>;
   using tiling = ring_tiling<Body>;
@@ -22,71 +25,61 @@ class scan_ring : ring_places<ring_facts<Body>> {
 
   __device__ __forceinline__ scan_ring(const Args& a, const scan_ring_share& s, const row_shift& h,
                                        unsigned char* memory)
-      : ring_places<facts>(memory, s.turns.slots, true), args(a), share(s), shift(h) {}
+      : places(memory, s.turns.slots, true), args(a), share(s), shift(h) {}
 
   /// One warp: fills the places in turn.
   __device__ __forceinline__ void send(int) const {
     int turn = 0;
 #pragma unroll 1
-    for (ring_position at(share); at.part < share.parts; at.advance(share), ++turn) {
+    for (ring_position at(share); at.is_there(); at.advance(), ++turn) {
       if (turn >= share.turns.slots) barrier_wait(this->scanned(at.slot), at.odd ^ 1);
       const int bytes = send_part(Body{}, numbers{}, at);
       __syncwarp();  // ends of rows are here, too
-      if (first_lane()) barrier_arrive(this->arrived(at.slot), bytes);
+      if (lane() == 0) barrier_arrive(this->arrived(at.slot), bytes);
     }
   }
 
   /// One warp: tells what each part folds to, and every worker what comes before it.
   __device__ __forceinline__ void tell(int) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
     each_scan<scans, Body>([&](auto of) {
 #pragma unroll 1
-      for (int part = static_cast<int>(blockIdx.x) + lane * static_cast<int>(gridDim.x); part < share.parts;
+      for (int part = static_cast<int>(blockIdx.x) + lane() * static_cast<int>(gridDim.x); part < share.parts;
            part += 32 * static_cast<int>(gridDim.x))
         told<decltype(of)>()[part].clear();
     });
     __syncwarp();
-    if (first_lane()) cleared().come();
+    if (lane() == 0) cleared().come();
 #pragma unroll 1
-    for (ring_position at(share); at.part < share.parts; at.advance(share)) {
+    for (ring_position at(share); at.is_there(); at.advance()) {
       barrier_wait(this->folded(at.slot), at.odd);
       each_scan<scans, Body>([&](auto of) {
         using scan = decltype(of);
         auto* const folds = states<scan>(at.slot);
-        const auto all = scan_lanes<scan>(lane < facts::workers ? folds[lane] : scan::init(), 32);
-        if (lane == 0) told<scan>()[at.part].write(all.total);
-        if (lane < facts::workers) folds[lane] = all.before;
+        const auto all = scan_lanes<scan>(lane() < facts::workers ? folds[lane()] : scan::init(), 32);
+        if (lane() == 0) told<scan>()[at.part].write(all.total);
+        if (lane() < facts::workers) folds[lane()] = all.before;
       });
       __syncwarp();
-      if (first_lane()) barrier_arrive(this->ready(at.slot));
+      if (lane() == 0) barrier_arrive(this->ready(at.slot));
     }
   }
 
   /// Some warps, in turn: read what others have told of a turn, and hand on what all turns up to it fold to.
   __device__ __forceinline__ void listen(int number) const {
     const int blocks = static_cast<int>(gridDim.x);
-    if (first_lane()) cleared().wait_for_all();
+    if (lane() == 0) cleared().wait_for_all();
     __syncwarp();
-    ring_position at(share), ahead(share);
-    if (number == 0 && first_lane()) barrier_arrive(this->carried(0));  // nothing is before the first turn
-#pragma unroll 1
-    for (int k = 0; k < number; ++k) at.advance(share);
-#pragma unroll 1
-    for (int k = 0; k < number + share.turns.pace; ++k) ahead.advance(share);
-#pragma unroll 1
-    while (at.part < share.parts) {
-      if (ahead.part < share.parts) barrier_wait(this->folded(ahead.slot), ahead.odd);
+    this->hear_turns(ring_position(share), number, share.turns, [&](const ring_position& at, int next_slot) {
       const int first = at.part - static_cast<int>(blockIdx.x), next = first + blocks;
       const int row_first = at.part - at.in_row, from = row_first > first ? row_first : first;
       const int next_row_first = next - (at.in_row + next - at.part) % share.parts_of_row;
-      const int next_slot = at.slot + 1 == share.turns.slots ? 0 : at.slot + 1;
       const bool last = next >= share.parts;
       each_scan<scans, Body>([&](auto of) {
         using scan = decltype(of);
         using state = typename scan::state;
         marked<state> seen[ring_told];
         read_told<scan>(seen, first, from, last ? at.part : next);
-        const int mine = first + static_cast<int>(threadIdx.x) % 32;
+        const int mine = first + lane();
         const auto fold = [&](int begin, int end) {
           state here[ring_told];
 #pragma unroll
@@ -99,29 +92,19 @@ class scan_ring : ring_places<ring_facts<Body>> {
         const state before = fold(from, at.part), all = fold(next_row_first > first ? next_row_first : first, next);
         barrier_wait(this->carried(at.slot), at.odd);
         const state carry = states<scan>(at.slot)[facts::workers + 1];
-        if (first_lane()) {
+        if (lane() == 0) {
           states<scan>(at.slot)[facts::workers] = row_first < first ? scan::combine(carry, before) : before;
           states<scan>(next_slot)[facts::workers + 1] = next_row_first < first ? scan::combine(carry, all) : all;
         }
       });
-      __syncwarp();
-      if (first_lane()) {
-        barrier_arrive(this->carried(next_slot));
-        barrier_arrive(this->ready(at.slot));
-      }
-#pragma unroll 1
-      for (int k = 0; k < facts::listeners; ++k) at.advance(share), ahead.advance(share);
-    }
+    });
   }
 
-  /// The other warps: fold the next part, then scan the one that was folded `lag` turns ago.
+  /// The other warps.
   __device__ __forceinline__ void work() const {
-    ring_position next(share), at(share);
-#pragma unroll 1
-    for (int turn = 0; at.part < share.parts; ++turn) {
-      if (next.part < share.parts) fold_part(next), next.advance(share);
-      if (turn >= share.turns.lag) scan_part(at), at.advance(share);
-    }
+    this->take_turns(
+        ring_position(share), share.turns, [&](const ring_position& at) { fold_part(at); },
+        [&](const ring_position& at) { scan_part(at); });
   }
 
  private:
@@ -133,7 +116,6 @@ class scan_ring : ring_places<ring_facts<Body>> {
   __device__ __forceinline__ meeting_place cleared() const {
     return {share.counter, gridDim.x, gridDim.x * facts::listeners};
   }
-  static __device__ __forceinline__ bool first_lane() { return threadIdx.x % 32 == 0; }
 
   /// Of a place: one state for each worker, then those of all parts and of all turns before.
   template <class Scan>
@@ -151,7 +133,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
   /// Of the parts from `first` on, every 32nd for a lane, those of [begin, end).
   template <class Scan, class Seen>
   __device__ __forceinline__ void read_told(Seen (&seen)[ring_told], int first, int begin, int end) const {
-    const int mine = first + static_cast<int>(threadIdx.x) % 32;
+    const int mine = first + lane();
     const auto* const from = told<Scan>() + mine;
     bool missing[ring_told];
 #pragma unroll
@@ -189,20 +171,19 @@ class scan_ring : ring_places<ring_facts<Body>> {
     if constexpr (!facts::stages(I)) {
       return 0;
     } else {
-      const int length = static_cast<int>(args.rnumel), rest = length - first,
-                lane = static_cast<int>(threadIdx.x) % 32;
+      const int rest = static_cast<int>(args.rnumel) - first;
       const int begin = first < 0 ? width : 0, end = rest < facts::part ? rest & -width : facts::part;
       const T* const source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, first, args.sizes);
       T* const target =
           reinterpret_cast<T*>(this->memory_ + slot * facts::place_bytes + facts::bytes_before(I) * facts::part);
       if (begin > 0 || end < facts::part) {
-        if (lane < begin && first + lane >= 0) target[lane] = source[lane];
-        if (end < facts::part && end + lane < rest) target[end + lane] = source[end + lane];
+        if (lane() < begin && first + lane() >= 0) target[lane()] = source[lane()];
+        if (end < facts::part && end + lane() < rest) target[end + lane()] = source[end + lane()];
         copy_back_ready();  // the engine writes here next time
       }
       const int bytes = (end - begin) * static_cast<int>(sizeof(T));
       if (bytes <= 0) return 0;
-      if (first_lane()) copy_bulk(target + begin, source + begin, bytes, this->arrived(slot));
+      if (lane() == 0) copy_bulk(target + begin, source + begin, bytes, this->arrived(slot));
       return bytes;
     }
   }
@@ -217,7 +198,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
   /// Whole: the piece lies within the row.
   template <bool Whole>
   __device__ __forceinline__ void place(tile<tiling>& t, const ring_position& at, int piece) const {
-    const int first = piece + static_cast<int>(threadIdx.x) % 32 * width, end = static_cast<int>(args.rnumel);
+    const int first = piece + lane() * width, end = static_cast<int>(args.rnumel);
     t.fixed = at.row;
     t.staging.end = static_cast<unsigned>(end);
     t.staging.place = shared_address(this->memory_) + static_cast<unsigned>(at.slot * facts::place_bytes);
@@ -233,7 +214,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
     barrier_wait(this->arrived(at.slot), at.odd);
     if (is_whole(piece)) fold_piece<true>(at, piece);
     else fold_piece<false>(at, piece);
-    if (first_lane()) barrier_arrive(this->folded(at.slot));
+    if (lane() == 0) barrier_arrive(this->folded(at.slot));
   }
   template <bool Whole>
   __device__ __forceinline__ void fold_piece(const ring_position& at, int piece) const {
@@ -251,7 +232,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
         each_lane(t, u, [&](int j) { scan::step(own[u], lane_of<scan::operand>(f, u * width + j), t.r(u) + j); });
       }
       const auto all = fold_lanes<scan>(own);
-      if (first_lane()) states<scan>(at.slot)[threadIdx.x / 32] = all;
+      if (lane() == 0) states<scan>(at.slot)[threadIdx.x / 32] = all;
     });
   }
 
@@ -276,7 +257,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
     if (is_whole(piece)) scan_piece<true>(at, piece);
     else scan_piece<false>(at, piece);
     __syncwarp();
-    if (first_lane()) barrier_arrive(this->scanned(at.slot));
+    if (lane() == 0) barrier_arrive(this->scanned(at.slot));
   }
   template <bool Whole>
   __device__ __forceinline__ void scan_piece(const ring_position& at, int piece) const {

@@ -118,22 +118,23 @@ struct ring_tiling : tiling<loop_var::r, loop_var::r, ring_facts<Body>::width, r
 };
 
 /// The way of one warp through a block's parts, and through the ring.
-struct ring_position {
-  int part, row = 0, in_row, slot = 0;
-  unsigned odd = 0;  // has it been in this place an odd number of times?
+struct ring_position : ring_place {
+  const scan_ring_share& share;
+  int part, row = 0, in_row;
 
-  __device__ __forceinline__ explicit ring_position(const scan_ring_share& share)
-      : part(static_cast<int>(blockIdx.x)), in_row(part) {
-    find_row(share);
+  __device__ __forceinline__ explicit ring_position(const scan_ring_share& s)
+      : share(s), part(static_cast<int>(blockIdx.x)), in_row(part) {
+    find_row();
   }
-  __device__ __forceinline__ void advance(const scan_ring_share& share) {
+  __device__ __forceinline__ bool is_there() const { return part < share.parts; }
+  __device__ __forceinline__ void advance() {
     part += static_cast<int>(gridDim.x), in_row += static_cast<int>(gridDim.x);
-    find_row(share);
-    if (++slot == share.turns.slots) slot = 0, odd ^= 1;
+    find_row();
+    pass(share.turns.slots);
   }
 
  private:
-  __device__ __forceinline__ void find_row(const scan_ring_share& share) {
+  __device__ __forceinline__ void find_row() {
     if (in_row < share.parts_of_row) return;
     const int rows = static_cast<int>(static_cast<unsigned>(in_row) / static_cast<unsigned>(share.parts_of_row));
     row += rows, in_row -= rows * share.parts_of_row;
