@@ -78,9 +78,9 @@ struct shifted_access<reduce<Op, T, Result, A>> : shiftless<true> {};
 template <class Op, class T, class Result, int A>
 struct shifted_access<scan<Op, T, Result, A>> : shiftless<true> {};
 
-/// The shift of vectors of Width elements that all accesses have in common; false: there is none.
+/// The shift of vectors of Width elements that all accesses have in common; false: there is none. One row has no step.
 template <int Width, class... Access, class Args>
-bool find_shift(const Args& args, row_shift& shift) {
+bool find_shift(const Args& args, row_shift& shift, bool one_row = false) {
   bool any = false, same = true;
   const auto agree = [&]<class A>(A) {
     if constexpr (A::along_r) {
@@ -88,12 +88,13 @@ bool find_shift(const Args& args, row_shift& shift) {
       const auto number = [&](long n) { return sinter::detail::resolve(n, args.sizes); };
       const auto first = static_cast<std::int64_t>(address / A::bytes) + number(A::place.offset);
       const int now = static_cast<int>(first & (Width - 1));
+      const bool whole = address % A::bytes == 0;
       if constexpr (!A::moves) {
-        shift.others_aligned = shift.others_aligned && now == 0 && address % A::bytes == 0;
+        shift.others_aligned = shift.others_aligned && now == 0 && whole;
       } else {
-        const int step = static_cast<int>(number(A::place.pitch) & (Width - 1));
-        same = same && address % A::bytes == 0 && number(A::place.pitch) >= 0 &&
-               (!any || (now == shift.first && step == shift.step));
+        const std::int64_t pitch = one_row ? 0 : number(A::place.pitch);
+        const int step = static_cast<int>(pitch & (Width - 1));
+        same = same && whole && pitch >= 0 && (!any || (now == shift.first && step == shift.step));
         shift.first = now, shift.step = step;
         any = true;
       }

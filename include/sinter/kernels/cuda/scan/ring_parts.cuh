@@ -30,6 +30,12 @@ inline constexpr int ring_bytes<load<Slot, T, At, -1>> = row_place<At>::facts.pl
                                                              ? static_cast<int>(sizeof(T))
                                                              : 0;
 
+/// What is the same for every row passes through the ring as well: every row is shifted as it is.
+template <class S>
+struct ring_access : shifted_access<S> {
+  static constexpr bool moves = shifted_access<S>::along_r;
+};
+
 template <class Body>
 struct ring_facts;
 template <class... S>
@@ -79,20 +85,7 @@ struct ring_facts<body<S...>> {
   /// The shift that all vectors have in common; false: there is none.
   template <class Args>
   static bool find(const Args& args, row_shift& shift) {
-    bool any = false, same = true;
-    const auto agree = [&]<class A>(A) {
-      if constexpr (A::along_r) {
-        const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[A::slot]);
-        const auto number = [&](long n) { return sinter::detail::resolve(n, args.sizes); };
-        const auto first = static_cast<std::int64_t>(address / A::bytes) + number(A::place.offset);
-        const std::int64_t pitch = A::moves && args.numel > 1 ? number(A::place.pitch) : 0;
-        const int now = static_cast<int>(first & (width - 1)), step = static_cast<int>(pitch & (width - 1));
-        same = same && address % A::bytes == 0 && pitch >= 0 && (!any || (now == shift.first && step == shift.step));
-        shift.first = now, shift.step = step, any = true;
-      }
-    };
-    (agree(shifted_access<S>{}), ...);
-    return same;
+    return find_shift<width, ring_access<S>...>(args, shift, args.numel <= 1);
   }
 };
 
