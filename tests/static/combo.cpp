@@ -74,3 +74,11 @@ constexpr auto product = si::fuse<combo, M10, M20>([](auto a, auto b) {
 static_assert(product.kernel_count() == 3, "both relu in one, two products");
 static_assert(product.kernel(0).name == "com_fused_relu_0");
 static_assert(product.workspace_bytes() == 512 + 1792, "both results of the first kernel are alive at once");
+
+// A kernel of its own shares long rows between blocks that wait for each other; a part of a combo does not.
+using Long = si::tensor<float, si::dyn, 100000>;
+constexpr auto one_softmax = [](auto a) { return si::softmax(a); };
+constexpr auto two_softmaxes = [](auto a, auto b) { return tuple(si::softmax(a), si::softmax(b)); };
+constexpr auto joined = si::fuse<combo, Long, si::tensor<float, si::dyn, 90000>>(two_softmaxes);
+static_assert(joined.kernel_count() == 1 && joined.kernel(0).kind == si::kernel_kind::combo);
+static_assert(si::fuse<Long>(one_softmax).workspace_bytes(2) > 0 && joined.workspace_bytes() == 0);

@@ -5,27 +5,20 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/scan_split.hpp"
+#include "sinter/kernels/split.hpp"
 
 namespace sinter {
 
 /// A pointwise body over Numel elements; an extent of -1 is known at the call only.
 template <class Body, long Numel = -1>
-struct pointwise_loop {
-  static constexpr bool can_split = false;
-  static constexpr workspace_size workspace(std::int64_t, std::int64_t) { return {}; }
-};
+struct pointwise_loop {};
 
-/// A body with reductions, or scans, over Rnumel elements for each of Numel.
+/// A body with reductions over Rnumel elements for each of Numel. Blocks wait for nobody: others' may come in between.
 template <class Body, orientation O, long Rnumel = -1, long Numel = -1>
 struct reduction_loop {
-  static constexpr bool can_split =
-      detail::split_facts<Body>::can_split || detail::scan_facts<Body>::can_split ||
-      (detail::shares_rows<Body, O>() && (Rnumel < 0 || Rnumel >= 2 * detail::split_row_part)) ||
-      (O == orientation::column && detail::shared_column_facts<Body>::possible);
+  static constexpr bool needs_workspace = detail::split_facts<Body>::can_split;
   static constexpr workspace_size workspace(std::int64_t numel, std::int64_t rnumel) {
-    if constexpr (body_facts<Body>::has_scan) return scan_workspace<Body, O>(numel, rnumel);
-    else return reduction_workspace<Body, O>(numel, rnumel);
+    return split_workspace<Body, O>(numel, rnumel);
   }
 };
 

@@ -189,20 +189,28 @@ struct shared_column_facts<body<S...>> : split_facts<body<S...>> {
 
 }  // namespace detail
 
-/// What cuda::reduction<Body, O> needs.
+/// What parts need whose states the last one combines.
 template <class Body, orientation O>
-constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rnumel) {
+constexpr workspace_size split_workspace(std::int64_t numel, std::int64_t rnumel) {
   using facts = detail::split_facts<Body>;
   if constexpr (facts::can_split) {
     const std::int64_t splits = num_splits(O, numel, rnumel);
     const std::int64_t meetings = O == orientation::row ? numel : detail::most_column_tiles(numel);
     if (splits > 1) return detail::workspace_of(meetings, facts::offset(facts::size, numel, splits));
+  }
+  return {};
+}
+
+/// What cuda::reduction<Body, O> needs.
+template <class Body, orientation O>
+constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rnumel) {
+  if constexpr (detail::split_facts<Body>::can_split) {
+    return split_workspace<Body, O>(numel, rnumel);
   } else if constexpr (detail::shares_rows<Body, O>()) {
     using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
     if (parts > 1) return detail::workspace_of(shared::counters(numel, parts), 0);
-  }
-  if constexpr (O == orientation::column) {
+  } else if constexpr (O == orientation::column) {
     using shared = detail::shared_column_facts<Body>;
     if constexpr (shared::possible) {
       const detail::column_teams shape = shared::choose(numel, rnumel);

@@ -2,20 +2,39 @@
 // Constants of the extents, so that a plan's workspace is known without a GPU. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "sinter/kernels/split.hpp"
+#include "sinter/kernels/scan_split.hpp"
 #include "sinter/run/call.hpp"
 
 namespace sinter::detail {
 
-/// What one part needs; `value` maps number sources to values.
-template <class Program, int Index, int Part, class Value>
-constexpr workspace_size part_workspace(const Value& value) {
+/// A loop with reductions or scans that is a kernel of its own: blocks may also wait for each other.
+template <class Body, orientation O, long Rnumel>
+struct lone_loop {
+  static constexpr bool needs_workspace = split_facts<Body>::can_split || scan_facts<Body>::can_split ||
+                                          (shares_rows<Body, O>() && (Rnumel < 0 || Rnumel >= 2 * split_row_part)) ||
+                                          (O == orientation::column && shared_column_facts<Body>::possible);
+  static constexpr workspace_size workspace(std::int64_t numel, std::int64_t rnumel) {
+    if constexpr (body_facts<Body>::has_scan) return scan_workspace<Body, O>(numel, rnumel);
+    else return reduction_workspace<Body, O>(numel, rnumel);
+  }
+};
+struct nothing_to_share {
+  static constexpr bool needs_workspace = false;
+  static constexpr workspace_size workspace(std::int64_t, std::int64_t) { return {}; }
+};
+/// What one part needs, alone or with others.
+template <class Program, int Index, int Part>
+constexpr auto scratch_of() {
   using kernel = typename Program::template kernel<Index, Part>;
-  using source = typename recipe<Program>::template kernel<Index, Part>;
-  if constexpr (is_loop(kernel::planned.kind))
-    return decltype(loop_of<kernel>())::workspace(value(source::numel), value(source::rnumel));
-  else return {};
+  constexpr kernel_kind kind = kernel::planned.kind;
+  if constexpr (!is_loop(kind) || kind == kernel_kind::pointwise) return nothing_to_share{};
+  else if constexpr ((Program::template num_parts<Index>) > 1) return loop_of<kernel>();
+  else
+    return lone_loop<typename kernel_bodies<kernel>::main, kernel::planned.walk,
+                     fixed_or_unknown(kernel::value.space.rnumel)>{};
 }
+
+/// `value` maps number sources to values.
 template <class Program, int Index, class Value, int... Part>
 constexpr workspace_size kernel_workspace(const Value& value, std::integer_sequence<int, Part...>) {
   if constexpr (Program::template is_mix_order<Index>) {
@@ -24,7 +43,10 @@ constexpr workspace_size kernel_workspace(const Value& value, std::integer_seque
     return mix_order_workspace<columns>(value(rows::numel), value(rows::rnumel));
   } else {
     workspace_size sum;
-    ((sum = sum + part_workspace<Program, Index, Part>(value)), ...);
+    const auto add = [&]<class Source>(auto scratch, Source) {
+      sum = sum + scratch.workspace(value(Source::numel), value(Source::rnumel));
+    };
+    (add(scratch_of<Program, Index, Part>(), typename recipe<Program>::template kernel<Index, Part>{}), ...);
     return sum;
   }
 }
@@ -43,11 +65,8 @@ constexpr workspace_size shared_workspace(const Value& value) {
 
 template <class Program, int Index, int... Part>
 constexpr bool kernel_needs_scratch(std::integer_sequence<int, Part...>) {
-  return Program::template is_mix_order<Index> || ([] {
-           using kernel = typename Program::template kernel<Index, Part>;
-           if constexpr (is_loop(kernel::planned.kind)) return decltype(loop_of<kernel>())::can_split;
-           else return false;
-         }() || ...);
+  return Program::template is_mix_order<Index> ||
+         (decltype(scratch_of<Program, Index, Part>())::needs_workspace || ...);
 }
 /// False when no reduction of the plan can be split, whatever the extents.
 template <class Program, int... Index>

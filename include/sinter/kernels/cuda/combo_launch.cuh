@@ -192,7 +192,7 @@ void place_and_launch(std::index_sequence<I...>, combo_memory of, const Args&...
 
 }  // namespace detail
 
-/// Runs each loop over its arguments, in one launch. `memory`: the sum of Loop::workspace of it, 16-byte aligned.
+/// Runs each loop over its arguments, in one launch. `memory`: the sum of its reductions' workspaces, 16-byte aligned.
 /// `name` is the kernel's.
 template <class... Loop, class... Args>
 void combo(kernel_memory& memory, cudaStream_t stream, const char* name, const Args&... args) {
