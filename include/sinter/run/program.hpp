@@ -304,7 +304,10 @@ struct program {
   /// One kernel, or one part of it, lowered.
   template <int Index, int Part = 0>
   struct kernel {
-    static constexpr lowered_extent extent = extent_of(lower_group(plan, Index, Part));
+    static constexpr lowered_extent extent = [] {
+      const lowered_kernel<> all = lower_group(plan, Index, Part);  // of a temporary nvcc keeps every element: 16 MB
+      return extent_of(all);
+    }();
     static constexpr auto value =
         fitted<extent.instructions, extent.accesses, extent.slots, extent.numbers>(lower_group(plan, Index, Part));
     static constexpr auto& scalars = g.scalars;
