@@ -148,6 +148,7 @@ struct lowering {
   constexpr short compute(op what, dtype type, dtype result, short a, short b = -1, short c = -1) {
     instruction i{};
     const auto is_short = [](dtype t) { return t == dtype::f16 || t == dtype::bf16; };
+    if (what == op::square) what = op::mul, b = a;  // as users write it: what computes the same is one kernel
     i.code = opcode::compute, i.what = what, i.result = result, i.a = a, i.b = b, i.c = c;
     i.type = exact && is_short(type) ? dtype::f32 : type;  // kernels may compute 16-bit functions with less care
     const short value = push(i);
