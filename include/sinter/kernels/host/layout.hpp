@@ -224,7 +224,8 @@ struct layout<body<S...>, V, Aligned> {
       if (hints[s].converts && (uses[s] != 1 || !hints[user[s]].is_simple)) continue;
       bool overwritten = false;
       for (int store = s + 1; store < read_at[s]; ++store)
-        if (body.info[store].kind == statement_kind::store && !hints[s].is_own) overwritten = true;
+        if (body.info[store].kind == statement_kind::store && body.where[store] == body.where[s] && !hints[s].is_own)
+          overwritten = true;  // a row's results are not stored between its blocks
       if (!overwritten) t.where[s] = residence::memory;
     }
     return t;
