@@ -31,15 +31,26 @@ template <int Count, class T, class Combine>
   }
 }
 
+/// step(states[j], value(i), i) for all i < count; j is i modulo `fold_lanes`.
+template <class State, class Step, class Value>
+[[gnu::always_inline]] inline void step_lanes(State* states, int count, Step step, Value value) {
+  alignas(64) State own[fold_lanes];  // which the compiler can hold in registers
+  for_vector<fold_lanes>([&](int lane) { own[lane] = states[lane]; });
+  int first = 0;
+  for (; first + fold_lanes <= count; first += fold_lanes)
+    for_vector<fold_lanes>([&](int lane) { step(own[lane], value(first + lane), first + lane); });
+  for (int lane = 0; first + lane < count; ++lane) step(own[lane], value(first + lane), first + lane);
+  for_vector<fold_lanes>([&](int lane) { states[lane] = own[lane]; });
+  keep_stores();
+}
+
 /// combine(...) of value(0), ..., value(count - 1), in `fold_lanes` parts, then in a tree.
 template <class T, class Combine, class Value>
 [[gnu::always_inline]] inline T fold_values(int count, T identity, Combine combine, Value value) {
   alignas(64) T part[fold_lanes];
   for_vector<fold_lanes>([&](int lane) { part[lane] = identity; });
-  int first = 0;
-  for (; first + fold_lanes <= count; first += fold_lanes)
-    for_vector<fold_lanes>([&](int lane) { part[lane] = combine(part[lane], value(first + lane)); });
-  for (int lane = 0; first + lane < count; ++lane) part[lane] = combine(part[lane], value(first + lane));
+  step_lanes(
+      part, count, [=](T& x, T y, int) { x = combine(x, y); }, value);
   return join_lanes<fold_lanes>(part, fold_lanes, combine);
 }
 
@@ -58,15 +69,8 @@ class row_fold {
   /// Folds value(0), ..., value(count - 1), whose first index is r.
   template <class Value>
   [[gnu::always_inline]] void add(int count, std::int64_t r, Value value) {
-    alignas(64) state own[fold_lanes];  // which the compiler can hold in registers
-    for_vector<fold_lanes>([&](int lane) { own[lane] = states_[lane]; });
-    int first = 0;
-    for (; first + fold_lanes <= count; first += fold_lanes)
-      for_vector<fold_lanes>([&](int lane) { Op::template step<T>(own[lane], value(first + lane), r + first + lane); });
-    for (int lane = 0; first + lane < count; ++lane)
-      Op::template step<T>(own[lane], value(first + lane), r + first + lane);
-    for_vector<fold_lanes>([&](int lane) { states_[lane] = own[lane]; });
-    keep_stores();
+    step_lanes(
+        states_, count, [=](state& s, T x, int i) { Op::template step<T>(s, x, r + i); }, value);
   }
   /// Of `length` values in all.
   state total(std::int64_t length) {
@@ -141,31 +145,44 @@ class row_fold<Op, T> {
   int rest_;             // and so many lanes one more
 };
 
-/// Exponentials: a block as a whole, beside its own greatest value.
+/// Exponentials beside the greatest value so far. Blocks in which it does not rise, nearly all of them, wait for
+/// nothing but their values; where it rises, what every lane has is scaled.
 template <class Op, class T>
 requires std::is_base_of_v<sinter::detail::folds::sumexp, Op>
 class row_fold<Op, T> {
  public:
   using state = typename Op::template state<T>;
 
-  void clear() { state_ = Op::template init<T>(); }
-  template <class Value>
-  void add(int count, std::int64_t, Value value) {
-    state_ = Op::template combine<T>(state_, fold_block(count, value));
+  void clear() {
+    greatest_ = minus_infinity<T>();
+    for_vector<fold_lanes>([this](int lane) { sums_[lane] = T(0); });
+    keep_stores();
   }
-  state total(std::int64_t) const { return state_; }
+  template <class Value>
+  [[gnu::always_inline]] void add(int count, std::int64_t, Value value) {
+    const auto maximum = [](T x, T y) { return math::maximum(y, x); };  // as amax::step
+    const T most = fold_values(count, minus_infinity<T>(), maximum, value);
+    if (!(most <= greatest_)) {
+      const T scale = math::exp(greatest_ - most);
+      for_vector<fold_lanes>([this, scale](int lane) { sums_[lane] *= scale; });
+      keep_stores();
+      greatest_ = most;
+    }
+    if (greatest_ == minus_infinity<T>()) {
+      sums_[0] += static_cast<T>(count);  // not nothing
+      return;
+    }
+    const T from = greatest_;
+    step_lanes(
+        sums_, count, [=](T& sum, T x, int) { sum += math::falling_exp(x - from); }, value);
+  }
+  state total(std::int64_t) {
+    return {greatest_, join_lanes<fold_lanes>(sums_, fold_lanes, [](T x, T y) { return x + y; })};
+  }
 
  private:
-  template <class Value>
-  static state fold_block(int count, Value value) {
-    const auto maximum = [](T x, T y) { return math::maximum(y, x); };  // as amax::step
-    const T greatest = fold_values(count, minus_infinity<T>(), maximum, value);
-    if (greatest == minus_infinity<T>()) return {greatest, static_cast<T>(count)};
-    const auto add = [](T x, T y) { return x + y; };
-    return {greatest, fold_values(count, T(0), add, [=](int i) { return math::falling_exp(value(i) - greatest); })};
-  }
-
-  state state_;
+  alignas(64) T sums_[fold_lanes];
+  T greatest_;
 };
 
 }  // namespace sinter::cpu::detail
