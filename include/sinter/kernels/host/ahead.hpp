@@ -1,7 +1,12 @@
-// Asking for memory before it is read. The processor itself looks ahead only inside a page, so a walk through memory
-// waits at the start of each one; asked for line by line out of four pages side by side, memory gives half as much
-// again. SPDX-License-Identifier: BSL-1.0
+// Asking for memory before it is read. A processor that looks ahead only inside a page waits at the start of each one;
+// asked for line by line out of four pages side by side, memory gives half as much again. One that looks past the end
+// of a page is disturbed by that: asked for line after line, a page ahead, it hides what instructions take away from
+// its window. SPDX-License-Identifier: BSL-1.0
 #pragma once
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <cstdint>
 #include <utility>
@@ -13,28 +18,43 @@
 
 namespace sinter::cpu::detail {
 
-/// Lines are asked for out of so many bytes side by side: four pages.
-inline constexpr std::int64_t page_bytes = 4096, line_bytes = 64, ahead_bytes = 4 * page_bytes;
+inline constexpr std::int64_t page_bytes = 4096, line_bytes = 64;
+
+/// Whether the processor itself looks ahead past the end of a page, as AMD's do.
+inline const bool looks_past_pages = [] {
+#if defined(__GNUC__) && defined(__x86_64__)
+  unsigned most = 0, name = 0, c = 0, d = 0;
+  return __get_cpuid(0, &most, &name, &c, &d) != 0 && name == signature_AMD_ebx;
+#else
+  return false;
+#endif
+}();
 
 /// Less stays in the caches from one call to the next.
 inline constexpr std::int64_t least_bytes_ahead = 1 << 20;
 
-/// Asks for as many lines as there are in the `bytes` from p, all of which lie `distance` ahead, give or take
-/// ahead_bytes: of each page one after the other, each line once if all of the memory passes here.
-inline void read_ahead(const void* p, std::int64_t bytes, std::int64_t distance) {
-  constexpr std::uintptr_t page = page_bytes, all = ahead_bytes, pages = all / page, lines = pages * line_bytes;
-  const auto begin = reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(distance);
+/// Asks for as many lines as there are in the `bytes` from p, all of which lie `later` bytes and so many pages ahead,
+/// give or take as many: out of one page after the other, each line once if all of the memory passes here.
+template <int Pages>
+void read_ahead(const void* p, std::int64_t bytes, std::int64_t later) {
+  constexpr std::uintptr_t page = page_bytes, all = Pages * page, lines = Pages * line_bytes;
+  const auto begin = reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(later) + all;
   const std::uintptr_t end = begin + static_cast<std::uintptr_t>(bytes);
   std::uintptr_t at = (begin + lines - 1) / lines * lines;
-  const char* line = reinterpret_cast<const char*>(at / all * all + at % all / pages);  // in the first page
+  const char* line = reinterpret_cast<const char*>(at / all * all + at % all / Pages);  // in the first page
   for (; at < end; at += lines) {
-    for (std::uintptr_t i = 0; i < pages; ++i)
-      if (distance == ahead_bytes) __builtin_prefetch(line + i * page, 0, 3);
+    for (std::uintptr_t i = 0; i < Pages; ++i)
+      if (later == 0) __builtin_prefetch(line + i * page, 0, 3);
       else __builtin_prefetch(line + i * page, 0, 2);  // not into the innermost cache
     line += line_bytes;
-    if (reinterpret_cast<std::uintptr_t>(line) % page == 0) line += all - page;
+    if (Pages > 1 && reinterpret_cast<std::uintptr_t>(line) % page == 0) line += all - page;
   }
   asm volatile("");  // or g++ takes a function that only asks for one without effects, and drops its calls
+}
+/// Out of as many pages as this processor likes.
+inline void read_ahead(const void* p, std::int64_t bytes, std::int64_t later) {
+  if (looks_past_pages) read_ahead<1>(p, bytes, later);
+  else read_ahead<4>(p, bytes, later);
 }
 
 /// Loads of Body that look ahead: those that read all of a tensor once, from front to back.
@@ -57,8 +77,8 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     late_ = late;
     passes_rows_ = args_.rnumel <= longest_kept_row;
   }
-  /// All columns of so many rows pass here, then those of the next ones.
-  void pass_groups(std::int64_t rows) { group_ = rows; }
+  /// Lanes run across rows: all columns of a row pass here, then those of the next one.
+  void pass_columns() { passes_columns_ = true; }
   /// Memory passes here in pieces, not from front to back.
   void pass_pieces() {
     for (bool& walked : walked_) walked = false;
@@ -73,17 +93,16 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
  protected:
   using base::args_, base::x_, base::count_;
 
-  /// Asks for what statement N, if it is such a load, will read so many bytes after this block.
+  /// Asks for what statement N, if it is such a load, will read soon, or so many bytes later.
   template <int N>
-  void look_ahead(std::int64_t distance) const {
+  void look_ahead(std::int64_t later = 0) const {
     if constexpr (is_first_read<N>)
-      if (walked_[N]) read_after(statement<N>{}, distance);
+      if (walked_[N]) read_after(statement<N>{}, later);
   }
-  /// The same where lanes run across rows, which pass in groups.
+  /// The same where lanes run across rows.
   template <int N>
   void look_ahead_down() const {
-    if constexpr (is_first_read<N>)
-      if (group_ > 0) look_ahead<N>(group_ * row_bytes<N>(args_.numel) + ahead_bytes);
+    if (passes_columns_) look_ahead<N>();
   }
   /// The same in phase P of a row. What is read once is asked for shortly before; what is read in several phases stays
   /// in the cache meanwhile, and the last of them, which often writes, asks for the next row.
@@ -102,8 +121,8 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
       }();
       if constexpr (P == first || P == last) {
         const int rows = P == facts::num_phases - 1 ? 1 + late_ : 1;
-        if (first == last || !passes_rows_) look_ahead<N>(ahead_bytes);
-        else if (P == last && x_ + rows < end_) look_ahead<N>(rows * row_bytes<N>(args_.rnumel) + ahead_bytes);
+        if (first == last || !passes_rows_) look_ahead<N>();
+        else if (P == last && x_ + rows < end_) look_ahead<N>(rows * row_bytes<N>(args_.rnumel));
       }
     }
   }
@@ -153,15 +172,15 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   template <class Statement>
   void read_after(Statement, std::int64_t) const {}
   template <int Slot, class T, class At>
-  void read_after(load<Slot, T, At, -1>, std::int64_t distance) const {
+  void read_after(load<Slot, T, At, -1>, std::int64_t later) const {
     const T* const p = static_cast<const T*>(args_.pointers[Slot]) + base::template offset<At>();
-    read_ahead(p, count_ * static_cast<std::int64_t>(sizeof(T)), distance);
+    read_ahead(p, count_ * static_cast<std::int64_t>(sizeof(T)), later);
   }
 
   bool walked_[sizeof...(S) + 1];
-  bool passes_rows_ = false;
+  bool passes_rows_ = false, passes_columns_ = false;
   int late_ = 0;
-  std::int64_t end_ = 0, group_ = 0;
+  std::int64_t end_ = 0;
 };
 
 }  // namespace sinter::cpu::detail

@@ -117,7 +117,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     if constexpr (facts::where(N) == scope::row && kind<N> != statement_kind::reduce &&
                   kind<N> != statement_kind::yield && (Stores || kind<N> != statement_kind::store) &&
                   (P < 0 || facts::phase(N) == P)) {
-      if constexpr (facts::num_phases == 0) base::template look_ahead<N>(ahead_bytes);
+      if constexpr (facts::num_phases == 0) base::template look_ahead<N>();
       base::template evaluate<N>(statement<N>{});
     }
   }

@@ -195,15 +195,13 @@ void rows_in_turn(const Args& args, std::int64_t first, std::int64_t last) {
     late->write_block(r, args.rnumel - r < Evaluator::lanes ? static_cast<int>(args.rnumel - r) : Evaluator::lanes);
 }
 
-/// The rows in [first, last) of all of args.numel columns, in groups: how many rows later memory is asked for.
+/// The rows in [first, last) of all of args.numel columns, one after the other, as memory holds them.
 template <class Evaluator, class Args>
 void fold_rows(const Args& args, std::int64_t first, std::int64_t last, typename Evaluator::running_folds* sums) {
   Evaluator e(args);
+  e.pass_columns();
   clear_sums<Evaluator>(args.numel, sums);
-  const std::int64_t group = rows_of_group(args.numel);
-  e.pass_groups(group);
-  for (std::int64_t begin = first; begin < last; begin += group)
-    fold_group(e, begin, last - begin < group ? last : begin + group, args.numel, sums);
+  for (std::int64_t r = first; r < last; ++r) fold_group(e, r, r + 1, args.numel, sums);
 }
 
 }  // namespace detail
