@@ -43,9 +43,7 @@ void read_ahead(const void* p, std::int64_t bytes, std::int64_t later) {
   std::uintptr_t at = (begin + lines - 1) / lines * lines;
   const char* line = reinterpret_cast<const char*>(at / all * all + at % all / Pages);  // in the first page
   for (; at < end; at += lines) {
-    for (std::uintptr_t i = 0; i < Pages; ++i)
-      if (later == 0) __builtin_prefetch(line + i * page, 0, 3);
-      else __builtin_prefetch(line + i * page, 0, 2);  // not into the innermost cache
+    for (std::uintptr_t i = 0; i < Pages; ++i) __builtin_prefetch(line + i * page);
     line += line_bytes;
     if (Pages > 1 && reinterpret_cast<std::uintptr_t>(line) % page == 0) line += all - page;
   }
@@ -55,6 +53,15 @@ void read_ahead(const void* p, std::int64_t bytes, std::int64_t later) {
 inline void read_ahead(const void* p, std::int64_t bytes, std::int64_t later) {
   if (looks_past_pages) read_ahead<1>(p, bytes, later);
   else read_ahead<4>(p, bytes, later);
+}
+
+/// A short piece of a row is over before the processor has found out that it should look ahead, and what is computed in
+/// between fills its window: pieces are asked for so many rows before.
+inline constexpr std::int64_t rows_ahead = 4;
+/// Asks for all lines of the `bytes` from p.
+inline void ask_for(const void* p, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(static_cast<const char*>(p) + i);
+  asm volatile("");
 }
 
 /// Loads of Body that look ahead: those that read all of a tensor once, from front to back.
@@ -79,10 +86,8 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   }
   /// Lanes run across rows: all columns of a row pass here, then those of the next one.
   void pass_columns() { passes_columns_ = true; }
-  /// Memory passes here in pieces, not from front to back.
-  void pass_pieces() {
-    for (bool& walked : walked_) walked = false;
-  }
+  /// Squares of a matrix of so many columns pass here, row after row.
+  void pass_squares(std::int64_t columns) { columns_ = columns; }
   /// Whether a row of what is read across rows is one piece of memory, and all of it so large that this matters.
   bool has_whole_rows() const {
     bool any = false;
@@ -173,14 +178,17 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   void read_after(Statement, std::int64_t) const {}
   template <int Slot, class T, class At>
   void read_after(load<Slot, T, At, -1>, std::int64_t later) const {
-    const T* const p = static_cast<const T*>(args_.pointers[Slot]) + base::template offset<At>();
-    read_ahead(p, count_ * static_cast<std::int64_t>(sizeof(T)), later);
+    const std::int64_t bytes = count_ * static_cast<std::int64_t>(sizeof(T));
+    const T* const p = static_cast<const T*>(args_.pointers[Slot]);
+    if (columns_ == 0) return read_ahead(p + base::template offset<At>(), bytes, later);
+    const std::int64_t below = x_ + rows_ahead * columns_;
+    if (below < args_.numel) ask_for(p + at_facts<At>::template offset<std::int64_t>(below, 0, args_.sizes), bytes);
   }
 
   bool walked_[sizeof...(S) + 1];
   bool passes_rows_ = false, passes_columns_ = false;
   int late_ = 0;
-  std::int64_t end_ = 0;
+  std::int64_t end_ = 0, columns_ = 0;
 };
 
 }  // namespace sinter::cpu::detail

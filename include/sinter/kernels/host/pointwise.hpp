@@ -58,7 +58,7 @@ void pointwise_squares(const Args& args, std::int64_t columns, int threads) {
   const std::int64_t rows = args.numel / columns, across = (columns - 1) / square + 1;
   parallel_for(0, ((rows - 1) / square + 1) * across, 1, threads, [&](std::int64_t first, std::int64_t last) {
     evaluator e(args);
-    e.pass_pieces();
+    e.pass_squares(columns);
     for (std::int64_t s = first; s < last; ++s)
       evaluate_square(e, s / across * square, s % across * square, rows, columns);
   });

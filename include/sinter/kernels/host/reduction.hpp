@@ -23,18 +23,29 @@ namespace sinter::cpu {
 
 namespace detail {
 
-/// Whether the last phase of a row only writes, and may come late: block by block beside the next row's.
-template <class Evaluator>
-inline constexpr bool writes_last = [] {
+/// Whether the last phase of a row comes late, block by block beside the next row's: it only writes, and the phases
+/// before take longer than their memory, having exponentials or folds that are not one step per value.
+template <class Evaluator, class Body>
+inline constexpr bool writes_late = false;
+template <class Evaluator, class... S>
+inline constexpr bool writes_late<Evaluator, body<S...>> = [] {
   using facts = typename Evaluator::facts;
-  bool more = facts::num_phases < 2 || facts::has_scan || Evaluator::lane_variable != loop_var::r;
+  constexpr int last = facts::num_phases - 1;
+  if (last < 1 || facts::has_scan || Evaluator::lane_variable != loop_var::r) return false;
+  const residence_hints hints[] = {hints_of<S, loop_var::r, Evaluator::lanes, true>...};
+  bool takes_long = false;
   for (int s = 0; s < facts::size; ++s) {
     const auto kind = facts::facts.info[s].kind;
-    more = more || kind == statement_kind::yield;  // for a matmul
-    more = more || (kind == statement_kind::reduce && facts::phase(s) == facts::num_phases - 1);
+    const bool is_fold = kind == statement_kind::reduce;
+    if (kind == statement_kind::yield) return false;  // for a matmul
+    if (facts::phase(s) < last) takes_long = takes_long || (is_fold ? !hints[s].is_simple : hints[s].is_costly);
+    else if (is_fold) return false;
   }
-  return !more;
+  return takes_long;
 }();
+/// A longer row, one that waits beside it to be written, one that is asked for and what is kept of two would fill more
+/// than half of an L2 cache of 1 MiB.
+inline constexpr std::int64_t longest_row_in_turn = longest_kept_row / 4;
 
 /// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`. The last phase of
 /// the row where `late` sits, if any, goes along.
@@ -42,15 +53,16 @@ template <int P, class Evaluator>
 [[gnu::noinline]] void fold_chunk(Evaluator& e, std::int64_t x, int rows, std::int64_t first, std::int64_t last,
                                   typename Evaluator::finished_folds& into, Evaluator* late = nullptr) {
   constexpr int to_last = Evaluator::facts::num_phases - 1 - P;
+  constexpr bool is_late = writes_late<Evaluator, typename Evaluator::body_type>;
   typename Evaluator::running_folds running;
   Evaluator::template clear<P>(running);
   if constexpr (Evaluator::lane_variable == loop_var::r) {
     for (std::int64_t r = first; r < last; r += Evaluator::lanes) {
       const int count = last - r < Evaluator::lanes ? static_cast<int>(last - r) : Evaluator::lanes;
       e.seat(x, r, count);
-      if constexpr (writes_last<Evaluator> && to_last == 0) e.write_block(r, count);
+      if constexpr (is_late && to_last == 0) e.write_block(r, count);
       else e.template elements<P>(running);
-      if constexpr (writes_last<Evaluator> && to_last == 1)
+      if constexpr (is_late && to_last == 1)
         if (late != nullptr) late->write_block(r, count);
     }
     Evaluator::template collect<P>(running, into, last - first);
@@ -220,8 +232,8 @@ void reduction(const Args& args, int threads = 0) {
       return detail::reduce_columns<evaluator>(args, args.rnumel, args.numel, threads, fold);
     }
   if (threads <= 0) threads = default_threads();
-  if constexpr (detail::writes_last<evaluator>)
-    if (args.numel >= threads && args.rnumel <= detail::longest_kept_row && evaluator(args).has_streams())
+  if constexpr (detail::writes_late<evaluator, Body>)
+    if (args.numel >= threads && args.rnumel <= detail::longest_row_in_turn && evaluator(args).has_streams())
       return parallel_for(
           0, args.numel, detail::units_per_piece<evaluator>(args, threads), threads,
           [&args](std::int64_t first, std::int64_t last) { detail::rows_in_turn<evaluator>(args, first, last); });
