@@ -297,6 +297,8 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes,
     for (const auto& c : candidates) {
       if ((groups + c.items - 1) / c.items > c.threads) continue;
       row_shape shape = row_of(groups, c.items);
+      // What asks for its last groups by itself takes registers, and blocks: a thread then has more of them.
+      if (&candidates == &packed && c.threads > 32 && c.items < some && groups % shape.threads != 0) continue;
       shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);  // what powers of two left over
       return shape;
     }
