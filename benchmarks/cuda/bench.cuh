@@ -37,7 +37,7 @@ struct settings {
   std::int64_t limit = 1000;      ///< integer inputs lie below
   double bytes = 0;               ///< bytes that have to move; 0: what the plan says
   std::int64_t width = 1;         ///< the extent `width`
-  float low = -1;                 ///< floating-point inputs lie in [low, 1)
+  float low = -1, high = 1;       ///< floating-point inputs lie in [low, high)
   std::int64_t offset = 0;        ///< elements by which all data miss their alignment
 };
 
@@ -77,6 +77,10 @@ double tolerance() {
   return std::is_same_v<T, double> ? 1e-10 : std::is_same_v<T, float> ? 2e-5 : std::is_same_v<T, si::f16> ? 4e-3 : 2e-2;
 }
 
+/// Two results that round differently may be apart by so much, however small they are.
+template <class T>
+inline constexpr double least_step = std::is_same_v<T, si::f16> ? 0x1p-24 : 0;
+
 using bytes = std::vector<std::byte>;  // of any type: std::tuple is too deep a template for the tensors of long lists
 
 /// What is wrong with what was found, in a sentence; empty if nothing is.
@@ -89,7 +93,8 @@ std::string difference(const bytes& expected_bytes, const bytes& found_bytes) {
   for (std::size_t i = 0; i < size; ++i) largest = std::max(largest, std::fabs(to_double(expected[i])));
   for (std::size_t i = 0; i < size; ++i) {
     const double e = to_double(expected[i]), f = to_double(found[i]);
-    if (!(std::fabs(e - f) <= tolerance<T>() * largest))  // a NaN is no result either
+    // A NaN is no result, and of an infinity nothing is known.
+    if (!std::isfinite(e) || !(std::fabs(e - f) <= tolerance<T>() * largest + least_step<T>))
       return "element " + std::to_string(i) + " of " + std::to_string(size) + " compared is " + in_digits(f) +
              " on the device and " + in_digits(e) + " on the host. ";
   }
@@ -106,7 +111,8 @@ class arguments<in<I...>, out<O...>> {
     (inputs_.emplace_back(num_bytes<I>(s.rows) + displacement<I>()), ...);
     (outputs_.emplace_back(num_bytes<O>(s.rows) + displacement<O>()), ...);
     each([&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
-      (fill_like(static_cast<const I*>(nullptr), start<I>(inputs_[K]), num_elements<I>(s, s.rows), {s.low, s.limit}),
+      (fill_like(static_cast<const I*>(nullptr), start<I>(inputs_[K]), num_elements<I>(s, s.rows),
+                 {s.low, s.high, s.limit}),
        ...);
       (poison(start<O>(outputs_[L]), num_elements<O>(s, s.rows)), ...);
     });

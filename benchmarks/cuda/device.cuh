@@ -47,9 +47,9 @@ inline const cudaDeviceProp& device() {
   return properties;
 }
 
-/// Where inputs lie: floats in [low, 1), integers in [0, limit).
+/// Where inputs lie: floats in [low, high), integers in [0, limit).
 struct range {
-  float low = -1;
+  float low = -1, high = 1;
   std::int64_t limit = 1000;
 };
 
@@ -62,7 +62,7 @@ __global__ void fill_kernel(T* data, std::int64_t size, range r, std::uint64_t s
     h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
     const auto bits = static_cast<std::int64_t>(h >> 40);
     if constexpr (std::is_integral_v<T>) data[i] = static_cast<T>(bits % r.limit);
-    else data[i] = static_cast<T>(r.low + (1 - r.low) * (static_cast<float>(bits) * 0x1p-24f));
+    else data[i] = static_cast<T>(r.low + (r.high - r.low) * (static_cast<float>(bits) * 0x1p-24f));
   }
 }
 

@@ -13,7 +13,9 @@ void add_rows(std::int64_t rows, std::int64_t columns, const std::string& suffix
   using V = si::tensor<T, si::dyn>;
   const auto name = [&](const char* family) { return named<T>(family, rows, columns) + suffix; };
   const settings s{.rows = rows, .width = columns};
-  const settings positive{.rows = rows, .width = columns, .low = 0};  // no sum is near zero
+  // No sum is near zero, none beyond what f16 holds.
+  const float high = std::min(1.0f, 0x1p15f / static_cast<float>(columns));
+  const settings positive{.rows = rows, .width = columns, .low = 0, .high = high};
   add(name("softmax"), si::fuse<X>(softmax), in<X>{}, out<X>{}, s);
   add(name("layernorm"), si::fuse<X, W, W>(layer_norm), in<X, W, W>{}, out<X>{}, s);
   add(name("rmsnorm"), si::fuse<X, W>(rms_norm), in<X, W>{}, out<X>{}, s);
