@@ -153,6 +153,78 @@ constexpr void classify(const graph<Capacity>& g, node_list<Capacity>& list, con
   }
 }
 
+/// A matmul or a custom op: only what lies behind its operands is lowered.
+template <class Lowering, int Capacity>
+constexpr void lower_operands(Lowering& l, const graph<Capacity>& g, node_list<Capacity>& list, scheduler_node& n) {
+  const node& root = g[n.root];
+  n.space.numel = list.numbers.numel(g.shape(n.root));
+  for (int k = 0; n.kind == node_kind::custom && k < root.num_operands(); ++k)
+    list.dependencies.push_back({root.operands[k], false, true});
+  for (int k = 0; n.kind == node_kind::matmul && k < 2; ++k) {
+    const extents& from = g.shape(root.operands[k]);  // views of the operand are indexed by rows and columns
+    l.space.rnumel = from[k == 0 ? from.rank - 1 : from.rank - 2];
+    l.emit_yield(root.operands[k], l.axes_coordinates(from, 1u << (k == 0 ? from.rank - 1 : from.rank - 2)));
+  }
+}
+template <class Lowering, int Capacity>
+constexpr void record_operands(const Lowering& l, const graph<Capacity>& g, node_list<Capacity>& list,
+                               const scheduler_node& n) {
+  for (const instruction& i : l.code) {  // operands, or what those that loaded nothing found in a view's buffer
+    bool known = i.code != opcode::load && i.code != opcode::gather_load;
+    for (int k = n.first_dependency; k < list.dependencies.size(); ++k)
+      known = known || list.dependencies[k].buffer == i.buffer;
+    if (!known) list.dependencies.push_back({i.buffer, false, true});
+  }
+  const extents& shape = g.shape(n.root);
+  const short at = list.intern(offset_of(linear_coordinates(shape, loop_var::x, list.numbers),
+                                         row_major_strides(shape, list.numbers), list.numbers));
+  list.dependencies.push_back({n.root, true, false, at, at});
+}
+
+/// A loop of its own.
+template <class Lowering, int Capacity>
+constexpr void lower_loop(Lowering& l, const graph<Capacity>& g, node_list<Capacity>& list, scheduler_node& n) {
+  const node& root = g[n.root];
+  const bool is_scan = n.kind == node_kind::scan, folds = is_scan || n.kind == node_kind::reduction;
+  const unsigned mask = folds ? static_cast<unsigned>(root.attr) : 0;
+  const extents shape = folds ? g.shape(root.operands[0]) : written_shape(g, n.root);
+  if (folds) n.space = {list.numbers.numel(kept_axes(shape, mask)), list.numbers.numel(reduced_axes(shape, mask))};
+  else if (n.walk < 0) n.space = {list.numbers.numel(shape), 1};
+  l.space = n.space;
+  if (is_scan) l.emit_root(n.root, l.axes_coordinates(shape, mask), true);
+  else if (n.walk < 0) l.emit_root(n.root, l.root_coordinates(n.root, false), true);
+  else l.emit_root(n.root, l.walked_coordinates(shape, list.accesses[n.walk], n.space), true);
+}
+template <class Lowering, int Capacity>
+constexpr void record_loop(const Lowering& l, const graph<Capacity>& g, node_list<Capacity>& list, scheduler_node& n,
+                           fixed_set<Capacity>& origins) {
+  for (const instruction& i : l.code) {
+    const bool write = i.code == opcode::store || i.code == opcode::scatter_store;
+    if (!write && i.code != opcode::load && i.code != opcode::gather_load) continue;
+    const access_form& own = l.accesses[i.access];
+    const bool star = i.code == opcode::gather_load || i.code == opcode::scatter_store || i.mask >= 0;
+    const dependency d{i.buffer, write, star, list.intern(own),
+                       list.intern(joined_form(own, n.space.rnumel, list.numbers))};
+    bool known = false;
+    for (int k = n.first_dependency; k < list.dependencies.size(); ++k)
+      known = known || (list.dependencies[k].buffer == d.buffer && list.dependencies[k].write == write &&
+                        list.dependencies[k].own == d.own && list.dependencies[k].star == star);
+    if (!known) list.dependencies.push_back(d);
+  }
+  const node& root = g[n.root];
+  if (root.what == op::scatter) {  // what it does not write stays: a use of the old version, of as many elements
+    const dependency written = list.dependencies[list.dependencies.size() - 1];
+    list.dependencies.push_back(
+        {static_cast<short>(view_base(g, root.operands[0])), false, true, written.own, written.joined});
+  }
+  for (const auto& m : l.seen)
+    if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.is_loaded(m.node))
+      origins.insert(g[m.node].origin);
+  n.only_pads = root.what == op::pad;
+  for (const instruction& i : l.code)
+    n.computes_indices = n.computes_indices || i.code == opcode::inside || i.code == opcode::index_value;
+}
+
 /// Lowers one node alone and records its dependencies and origins. Returns the view that could not be indexed, or -1.
 template <int Capacity>
 constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, scheduler_node& n,
@@ -160,72 +232,16 @@ constexpr int describe(const graph<Capacity>& g, node_list<Capacity>& list, sche
   n.first_dependency = static_cast<short>(list.dependencies.size());
   lowering<graph<Capacity>, number_table<2 * Capacity + 128>> l{&g, &list.buffers, &list.numbers};
   l.precise = o.precise_casts;
-  const node& root = g[n.root];
-  if (n.kind == node_kind::matmul || n.kind == node_kind::custom) {
-    const extents& shape = g.shape(n.root);
-    n.space.numel = list.numbers.numel(shape);
-    for (int k = 0; n.kind == node_kind::custom && k < root.num_operands(); ++k)
-      list.dependencies.push_back({root.operands[k], false, true});
-    for (int k = 0; n.kind == node_kind::matmul && k < 2; ++k) {
-      const extents& from = g.shape(root.operands[k]);  // views of the operand are indexed by rows and columns
-      l.space.rnumel = from[k == 0 ? from.rank - 1 : from.rank - 2];
-      l.emit_yield(root.operands[k], l.axes_coordinates(from, 1u << (k == 0 ? from.rank - 1 : from.rank - 2)));
-    }
-    if (l.blocked >= 0) {
-      list.dependencies.count = n.first_dependency;
-      return l.blocked;
-    }
-    for (const instruction& i : l.code) {  // operands, or what those that loaded nothing found in a view's buffer
-      bool known = i.code != opcode::load && i.code != opcode::gather_load;
-      for (int k = n.first_dependency; k < list.dependencies.size(); ++k)
-        known = known || list.dependencies[k].buffer == i.buffer;
-      if (!known) list.dependencies.push_back({i.buffer, false, true});
-    }
-    const access_form linear = offset_of(linear_coordinates(shape, loop_var::x, list.numbers),
-                                         row_major_strides(shape, list.numbers), list.numbers);
-    const short at = list.intern(linear);
-    list.dependencies.push_back({n.root, true, false, at, at});
-    origins.insert(root.origin);
-  } else {
-    const bool is_scan = n.kind == node_kind::scan, folds = is_scan || n.kind == node_kind::reduction;
-    const unsigned mask = folds ? static_cast<unsigned>(root.attr) : 0;
-    const extents shape = folds ? g.shape(root.operands[0]) : written_shape(g, n.root);
-    if (folds) n.space = {list.numbers.numel(kept_axes(shape, mask)), list.numbers.numel(reduced_axes(shape, mask))};
-    else if (n.walk < 0) n.space = {list.numbers.numel(shape), 1};
-    l.space = n.space;
-    if (is_scan) l.emit_root(n.root, l.axes_coordinates(shape, mask), true);
-    else if (n.walk < 0) l.emit_root(n.root, l.root_coordinates(n.root, false), true);
-    else l.emit_root(n.root, l.walked_coordinates(shape, list.accesses[n.walk], n.space), true);
-    if (l.blocked >= 0) {
-      list.dependencies.count = n.first_dependency;
-      return l.blocked;
-    }
-    for (const instruction& i : l.code) {
-      const bool write = i.code == opcode::store || i.code == opcode::scatter_store;
-      if (!write && i.code != opcode::load && i.code != opcode::gather_load) continue;
-      const access_form& own = l.accesses[i.access];
-      const bool star = i.code == opcode::gather_load || i.code == opcode::scatter_store || i.mask >= 0;
-      const dependency d{i.buffer, write, star, list.intern(own),
-                         list.intern(joined_form(own, n.space.rnumel, list.numbers))};
-      bool known = false;
-      for (int k = n.first_dependency; k < list.dependencies.size(); ++k)
-        known = known || (list.dependencies[k].buffer == d.buffer && list.dependencies[k].write == write &&
-                          list.dependencies[k].own == d.own && list.dependencies[k].star == star);
-      if (!known) list.dependencies.push_back(d);
-    }
-    if (root.what == op::scatter) {  // what it does not write stays: a use of the old version, of as many elements
-      const dependency written = list.dependencies[list.dependencies.size() - 1];
-      list.dependencies.push_back(
-          {static_cast<short>(view_base(g, root.operands[0])), false, true, written.own, written.joined});
-    }
-    for (const auto& m : l.seen)
-      if (!is_view(g[m.node].what) && !is_leaf(g[m.node].what) && !list.buffers.is_loaded(m.node))
-        origins.insert(g[m.node].origin);
-    origins.insert(root.origin);
-    n.only_pads = g[n.root].what == op::pad;
-    for (const instruction& i : l.code)
-      n.computes_indices = n.computes_indices || i.code == opcode::inside || i.code == opcode::index_value;
+  const bool is_loop = n.kind != node_kind::matmul && n.kind != node_kind::custom;
+  if (is_loop) lower_loop(l, g, list, n);
+  else lower_operands(l, g, list, n);
+  if (l.blocked >= 0) {
+    list.dependencies.count = n.first_dependency;
+    return l.blocked;
   }
+  if (is_loop) record_loop(l, g, list, n, origins);
+  else record_operands(l, g, list, n);
+  origins.insert(g[n.root].origin);
   n.num_dependencies = static_cast<short>(list.dependencies.size() - n.first_dependency);
   for (const auto& m : l.seen) {
     if (!list.buffers.recomputed.contains(m.node)) continue;

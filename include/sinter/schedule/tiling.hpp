@@ -31,7 +31,7 @@ constexpr tile_choice tile_for(const State& s, const dependency& d, const schedu
       indexed_inside = true;
   if (best.inner == 0 || !indexed_inside) return {};
   constexpr int warp = 32;
-  const auto fills_warps = [&](number n) { return numbers.hint(n) >= warp && numbers.factor(n) % warp == 0; };
+  const auto fills_warps = [&](number of) { return numbers.hint(of) >= warp && numbers.factor(of) % warp == 0; };
   best.score = d.bytes / item_size((*s.g)[d.buffer].type) * (d.write ? 2 : 1);
   if (fills_warps(best.inner)) best.score *= 2;
   if (fills_warps(quotient(n.space.numel, best.inner))) best.score *= 2;
