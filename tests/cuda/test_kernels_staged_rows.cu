@@ -118,6 +118,15 @@ TEST_CASE("long rows of whole vectors") {
   }
 }
 
+TEST_CASE("long rows of static length, more than there are blocks") {
+  for (const std::int64_t rows : {255, 256, 265, 300, 529}) {
+    test_softmax<bf16, softmax<bf16, 65536>, 65536>("softmax bf16", rows, 65536);
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, 65536>, 65536>("layer norm bf16", rows, 65536);
+  }
+  test_softmax<float, softmax<float, 32768>, 32768>("softmax f32", 700, 32768);
+  test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 700, 40000);
+}
+
 TEST_CASE("few long rows, which blocks share") {
   for (const auto& [rows, columns] : {std::pair{1, 1000003}, {2, 600000}, {5, 262144}, {16, 100003}, {100, 40009}}) {
     test_softmax<float, softmax<float, d0>, -1>("softmax f32", rows, columns);

@@ -50,9 +50,11 @@ static_assert(tokens.bytes_read(2) == (2 * 64 + 64 * 64 + 2 * 64) * 4);
 // Without buffers no extents are needed, unless a long reduction may be split: then the partial results count.
 constexpr auto normalised = si::fuse<T>([](auto t) { return si::softmax(t); });
 static_assert(normalised.workspace_bytes() == 0 && rows.workspace_bytes(100) == 0);
-// Rows that one block holds are shared by several only where there are few.
+// Rows that one block holds are shared by several only where there are few; of long ones blocks take the next in turn.
+constexpr auto some_rows = si::fuse<si::tensor<float, si::dyn, 16000>>([](auto t) { return si::softmax(t); });
 constexpr auto long_rows = si::fuse<si::tensor<float, si::dyn, 32768>>([](auto t) { return si::softmax(t); });
-static_assert(long_rows.workspace_bytes(1000) == 0 && long_rows.workspace_bytes(1) > 0);
+static_assert(some_rows.workspace_bytes(1000) == 0 && long_rows.workspace_bytes(200) == 0);
+static_assert(long_rows.workspace_bytes(1000) == 256 && long_rows.workspace_bytes(1) > 0);
 constexpr auto everything = si::fuse<T>([](auto t) { return si::sum(t); });
 static_assert(everything.workspace_bytes(1) == 0 && everything.workspace_bytes(1 << 20) > 0);
 static_assert(everything.workspace_bytes(1 << 20) < (1 << 20));

@@ -111,6 +111,12 @@ constexpr std::int64_t most_parts(std::int64_t numel, std::int64_t rnumel, int r
   return parts < 1 ? 1 : parts < most ? parts : most;
 }
 
+/// Rows so long that a block has one at a time, and so many that blocks take them in turn: by a counter.
+constexpr bool is_alone(std::int64_t rnumel, int row_bytes) { return rnumel * row_bytes >= 64 << 10; }
+constexpr bool takes_turns(std::int64_t numel, std::int64_t rnumel, int row_bytes) {
+  return is_alone(rnumel, row_bytes) && numel >= 256;
+}
+
 /// Columns of a body of several phases: blocks form teams, each of which takes one set of columns after another. A
 /// block has some rows of the set, few enough that they wait on the chip from phase to phase.
 struct column_teams {
@@ -210,6 +216,7 @@ constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rn
     using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
     if (parts > 1) return detail::workspace_of(shared::counters(numel, parts), 0);
+    if (detail::takes_turns(numel, rnumel, shared::row_bytes)) return detail::workspace_of(1, 0);
   } else if constexpr (O == orientation::column) {
     using shared = detail::shared_column_facts<Body>;
     if constexpr (shared::possible) {

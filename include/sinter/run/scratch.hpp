@@ -10,8 +10,10 @@ namespace sinter::detail {
 /// A loop with reductions or scans that is a kernel of its own: blocks may also wait for each other.
 template <class Body, orientation O, long Rnumel>
 struct lone_loop {
+  static constexpr bool long_rows =
+      Rnumel < 0 || Rnumel >= 2 * split_row_part || is_alone(Rnumel, shared_row_facts<Body>::row_bytes);
   static constexpr bool needs_workspace = split_facts<Body>::can_split || scan_facts<Body>::can_split ||
-                                          (shares_rows<Body, O>() && (Rnumel < 0 || Rnumel >= 2 * split_row_part)) ||
+                                          (shares_rows<Body, O>() && long_rows) ||
                                           (O == orientation::column && shared_column_facts<Body>::possible);
   static constexpr workspace_size workspace(std::int64_t numel, std::int64_t rnumel) {
     if constexpr (body_facts<Body>::has_scan) return scan_workspace<Body, O>(numel, rnumel);

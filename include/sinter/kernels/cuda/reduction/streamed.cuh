@@ -31,17 +31,18 @@ struct row_stream {
   const Args& args;
   const stream_share& share;
   ring_type ring;
+  row_order order;
   typename ring_type::position start{};  // of the next loop over the row
-  int part, row;
+  int part, row, turn = 0;
   int first, step;  // the first element of the warp's first piece of a row, and from there to the next piece
-  int next_row, next_piece = 0, next_pass = 0;
-  int turn = 0;  // which half of the storage is next
+  int next_row, next_turn = 0, next_piece = 0, next_pass = 0;
+  int half = 0;  // of the storage, which is next
 
-  __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, unsigned char* memory)
-      : args(a), share(s), ring(memory, s.slots, s.tiles) {
-    const int block = static_cast<int>(blockIdx.x), lanes = share.tiles * Tiling::lanes;
-    part = block % share.parts;
-    row = next_row = block / share.parts;
+  __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, unsigned char* memory, int* queue)
+      : args(a), share(s), ring(memory, s.slots, s.tiles), order(s, static_cast<int>(a.numel), queue) {
+    const int lanes = share.tiles * Tiling::lanes;
+    part = static_cast<int>(blockIdx.x) % share.parts;
+    row = next_row = order.first();
     step = Threads / 32 * lanes;
     first = part * share.pieces * step + static_cast<int>(threadIdx.x) / 32 * lanes;
 #pragma unroll 1
@@ -60,12 +61,15 @@ struct row_stream {
     next_piece = 0;
     if (!stays && ++next_pass < loops) return;
     next_pass = 0;
-    next_row += share.teams;
+    next_row = order.after(next_row, next_turn++);
   }
+  __device__ __forceinline__ void advance() { row = order.after(row, turn++); }
+  /// Which row is the next but one, before the barrier of the first phase.
+  __device__ __forceinline__ void ask() { order.ask(turn); }
 
   __device__ __forceinline__ unsigned char* next_half(unsigned char* storage) {
-    turn ^= 1;
-    return storage + turn * largest_phase<Body, 32>;
+    half ^= 1;
+    return storage + half * largest_phase<Body, 32>;
   }
 
   /// Here rows are whole vectors.
@@ -176,6 +180,7 @@ __device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<ty
     start<P, Ways>(Body{}, numbers{}, acc);
     stream.template walk_ends<P, Ways>(f, acc);
     stream.template loop<P>(t, [&] { evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, stream.args); });
+    if constexpr (P == 0) stream.ask();
     if constexpr (reduces_phase<Body, P>) {
       // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
       combine_row<P, Ways>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
@@ -197,9 +202,14 @@ __device__ __forceinline__ void streamed_phases(std::index_sequence<P...>, Strea
   (streamed_phase<Body, Ways, static_cast<int>(P)>(stream, f, t, writer, storage, threads), ...);
 }
 
-/// Bytes of shared memory before the ring.
+/// Bytes of shared memory before the ring: two halves for states, then which rows are next.
 template <class Body>
-inline constexpr int streamed_storage = static_cast<int>(sinter::detail::round_up(2 * largest_phase<Body, 32>, 128));
+inline constexpr int streamed_storage = static_cast<int>(
+    sinter::detail::round_up(2 * largest_phase<Body, 32> + row_order::queue_length * sizeof(int), 128));
+template <class Body>
+__device__ __forceinline__ int* row_queue(unsigned char* storage) {
+  return reinterpret_cast<int*>(storage + 2 * largest_phase<Body, 32>);
+}
 
 }  // namespace detail
 
@@ -211,9 +221,10 @@ __global__ void __launch_bounds__(Threads, Blocks)
   detail::begin_kernel();
   using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
-  detail::row_stream<Body, tiling, Threads, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>);
+  detail::row_stream<Body, tiling, Threads, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
+                                                         detail::row_queue<Body>(streamed_rows));
   const detail::row_threads<Threads> threads;
-  for (; args.numel > stream.row; stream.row += share.teams) {
+  for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;
     tile.fixed = stream.row;
     detail::frame<Body, tiling> frame;

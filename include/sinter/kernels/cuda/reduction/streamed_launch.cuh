@@ -90,6 +90,11 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   const auto grid = dim3(static_cast<unsigned>(teams.teams * teams.parts)), block = dim3(32 * Piece::warps);
   const int bytes = streamed_storage<B> + slots * Piece::place;
+  // Blocks know which two rows are next.
+  share.in_turn = Piece::together && teams.parts == 1 && args.numel > 2 * teams.teams &&
+                  share.slots < 2 * share.pieces &&
+                  sinter::detail::takes_turns(args.numel, args.rnumel, shared::row_bytes);
+  if (share.in_turn) share.counters = memory.counters(stream, name);
   if (teams.parts == 1) {
     launch(kernel, grid, block, bytes, stream, name, args, share, shift);
   } else {

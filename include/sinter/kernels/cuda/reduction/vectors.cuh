@@ -57,6 +57,7 @@ class vector_stream {
     const int begin = (lead != 0 ? 1 : 0) + margin;
     return {begin * width - lead, (lead + length) / width - margin - begin};
   }
+  __device__ __forceinline__ void ask() const {}  // rows are shared out evenly
   __device__ __forceinline__ unsigned char* next_half(unsigned char* storage) {
     turn_ ^= 1;
     return storage + turn_ * largest_phase<Body, 32>;
