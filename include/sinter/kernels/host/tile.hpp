@@ -52,27 +52,32 @@ struct tile_slot<I, load<Slot, T, At, Mask>, true> {
   const T* turned = nullptr;
 };
 
-/// to[row * stride + i] = from[i * step + row] for so many columns i, `rows` elements each.
+/// Lines are asked for so many tiles before they are turned: more than a processor's window reaches.
+inline constexpr int tiles_ahead = 4;
+
+/// to[row * stride + i] = from[i * step + row] for so many columns i, `rows` elements each, in tiles of whole lines.
 template <class T, class Step>
 void turn(T* to, std::int64_t stride, const T* from, Step step, int columns, int rows) {
   constexpr int line = 64 / static_cast<int>(sizeof(T)), part = turned_at_once<T>;
   const auto least = [](int a, int b) { return a < b ? a : b; };
-  for (int i = 0; i < columns; i += line)
-    for (int row = 0; row < rows; row += line) {
-      const int last_column = least(i + line, columns), last_row = least(row + line, rows);
-      for (int c = i; c < last_column; c += part)
-        for (int r = row; r < last_row; r += part) {
-          T* const corner = to + r * stride + c;
-          const T* const there = from + c * static_cast<std::int64_t>(step) + r;
-          if (c + part <= last_column && r + part <= last_row) {
-            turn_small(corner, stride, there, static_cast<std::int64_t>(step));
-          } else {
-            for (int k = 0; k < least(part, last_column - c); ++k)
-              for (int j = 0; j < least(part, last_row - r); ++j)
-                corner[j * stride + k] = there[k * static_cast<std::int64_t>(step) + j];
-          }
-        }
+  const auto at = [=](int i, int row) { return from + i * static_cast<std::int64_t>(step) + row; };
+  const int down = (rows + line - 1) / line, tiles = (columns + line - 1) / line * down;
+  for (int tile = 0; tile < tiles; ++tile) {
+    if (const int next = tile + tiles_ahead; next < tiles)
+      for (int i = next / down * line, end = least(i + line, columns); i < end; ++i)
+        __builtin_prefetch(at(i, next % down * line));
+    const int i = tile / down * line, row = tile % down * line;
+    const int width = least(line, columns - i), height = least(line, rows - row);
+    T* const corner = to + row * stride + i;
+    if (width == line && height == line) {
+      for (int c = 0; c < line; c += part)
+        for (int r = 0; r < line; r += part)
+          turn_small(corner + r * stride + c, stride, at(i + c, row + r), static_cast<std::int64_t>(step));
+    } else {
+      for (int c = 0; c < width; ++c)
+        for (int r = 0; r < height; ++r) corner[r * stride + c] = *at(i + c, row + r);
     }
+  }
   keep_stores();
 }
 
