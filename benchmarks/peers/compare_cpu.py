@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs the host's benchmarks and those of its peers in turn, and prints who was how fast.
 
-Programs are run round after round, so that what disturbs the machine disturbs all of them alike; of each case the
-fastest round counts.
+Every case is run by one program after the other, round after round, so that what disturbs the machine for seconds
+disturbs all of them alike; of each case the fastest round counts. PyTorch, which takes long to start and to compile,
+runs all of its cases at the end of a round.
 """
 
 import argparse
@@ -37,6 +38,21 @@ def times(command, pattern):
     return found
 
 
+def cases_of(command, pattern):
+    """The names of a program's cases."""
+    flags = ["--benchmark_list_tests", f"--benchmark_filter={pattern}"]
+    listed = subprocess.run(command + flags, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return [line.split("/")[0] for line in listed.stdout.splitlines()]
+
+
+def turns(programs, pattern):
+    """(library, command, pattern) in the order of a round."""
+    lists = {library: [(c, set(cases_of(c, pattern))) for c in commands] for library, commands in programs.items()}
+    for case in dict.fromkeys(case for c in programs["sinter"] for case in cases_of(c, pattern)):
+        for library, commands in lists.items():
+            yield from ((library, command, f"^{case}/") for command, cases in commands if case in cases)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path, help="the folder of the benchmarks that were built")
@@ -49,16 +65,16 @@ def main():
     programs = {"sinter": [[str(p)] for p in sorted(options.build.glob("host/bench.*"))]}
     for peer in ("eigen", "xtensor"):
         programs[peer] = [[str(p)] for p in options.build.glob(f"peers/bench.{peer}")]
-    programs["torch"] = [[options.python, str(here / "torch_cpu.py")]]
+    in_turn = list(turns(programs, options.filter))
+    in_turn.append(("torch", [options.python, str(here / "torch_cpu.py")], options.filter))
 
-    best = {library: {} for library in programs}
+    best = {library: {} for library in [*programs, "torch"]}
     for _ in range(options.rounds):
-        for library, commands in programs.items():
-            for command in commands:
-                for case, time in times(command, options.filter).items():
-                    best[library][case] = min(time, best[library].get(case, math.inf))
+        for library, command, pattern in in_turn:
+            for case, time in times(command, pattern).items():
+                best[library][case] = min(time, best[library].get(case, math.inf))
 
-    peers = [library for library in programs if library != "sinter" and best[library]]
+    peers = [library for library in best if library != "sinter" and best[library]]
     print("| case | sinter |", " | ".join(peers), "| best peer / sinter |")
     print("|---" * (len(peers) + 3) + "|")
     ratios = []
