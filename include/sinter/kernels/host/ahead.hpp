@@ -55,6 +55,9 @@ inline void read_ahead(const void* p, std::int64_t bytes, std::int64_t later) {
   else read_ahead<4>(p, bytes, later);
 }
 
+/// A longer row, what is kept of it and the next one would fill more than half of an L2 cache of 1 MiB.
+inline constexpr std::int64_t longest_row_before_next = longest_kept_row / 2;
+
 /// A short piece of a row is over before the processor has found out that it should look ahead, and what is computed in
 /// between fills its window: pieces are asked for so many rows before.
 inline constexpr std::int64_t rows_ahead = 4;
@@ -82,7 +85,7 @@ class ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   void pass_rows(std::int64_t end, int late = 0) {
     end_ = end;
     late_ = late;
-    passes_rows_ = args_.rnumel <= longest_kept_row;
+    passes_rows_ = args_.rnumel <= longest_row_before_next;
   }
   /// Lanes run across rows: all columns of a row pass here, then those of the next one.
   void pass_columns() { passes_columns_ = true; }
