@@ -37,6 +37,7 @@ TEST_CASE("softmax, dynamic extent") {
     for (const std::int64_t rows : row_counts) {
       if (rows * columns > 8000000) continue;
       test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16, dynamic", rows, columns);
+      test_softmax<f16, softmax<f16, d0>, -1>("softmax f16, dynamic", rows, columns);
       test_softmax<float, softmax<float, d0>, -1>("softmax f32, dynamic", rows, columns);
       if (rows < 4) test_softmax<float, softmax<float, d0>, -1>("softmax f32, dynamic", rows, columns, 0, 1);
       if (rows < 4) test_softmax<double, softmax<double, d0>, -1>("softmax f64, dynamic", rows, columns);
@@ -52,8 +53,10 @@ TEST_CASE("layer norm") {
     }
   });
   for (const std::int64_t columns : column_counts)
-    for (const std::int64_t rows : {1, 3, 50})
+    for (const std::int64_t rows : {1, 3, 50}) {
       test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, dynamic", rows, columns);
+      test_layer_norm<f16, f16, layer_norm<f16, f16, d0>, -1>("layer norm f16, dynamic", rows, columns);
+    }
 }
 
 TEST_CASE("one-phase reductions of rows, dynamic extent") {
@@ -161,32 +164,48 @@ TEST_CASE("full reductions and few long rows") {
   test_full(488, 65537);
 }
 
-TEST_CASE("the greatest and the least of bf16 rows; NaN wins") {
-  using extremes = body<load<0, bf16, at_row<d0>>, reduce<ops::amax, bf16, bf16, 0>, reduce<ops::amin, bf16, bf16, 0>,
-                        store<1, bf16, 1, at_x>, store<2, bf16, 2, at_x>>;
-  for (const std::int64_t columns : {1, 2, 7, 8, 255, 1000, 1001, 4096, 10007, 40000})
+/// The greatest and the least of rows, whose last one has a NaN, and what is left above the least of all.
+template <class T>
+void test_extremes(const char* name) {
+  using extremes = body<load<0, T, at_row<d0>>, reduce<ops::amax, T, T, 0>, reduce<ops::amin, T, T, 0>,
+                        store<1, T, 1, at_x>, store<2, T, 2, at_x>>;
+  using below = body<load<0, T, at_row<d0>>, reduce<ops::amax, T, T, 0>, compute<ops::sub, T, T, 0, 1>,
+                     store<3, T, 2, at_row<d0>>>;
+  for (const std::int64_t columns : {1, 2, 7, 8, 255, 1000, 1001, 4096, 8000, 10007, 20000, 40000})
     for (const std::int64_t rows : {1, 5, 130}) {
-      auto a = numbers<bf16>(rows * columns, 1);
-      if (rows > 1) a[(rows - 1) * columns + columns / 2] = bf16::from_bits(0x7fc0);
-      device_array<bf16> da(a), greatest(rows), least(rows);
-      auto args = make_args<3, 0, 1>(rows, columns);
+      auto a = numbers<T>(rows * columns, 1);
+      if (rows > 1) a[(rows - 1) * columns + columns / 2] = T(std::numeric_limits<float>::quiet_NaN());
+      device_array<T> da(a), greatest(rows), least(rows), beside(rows * columns);
+      auto args = make_args<4, 0, 1>(rows, columns);
       args.pointers[0] = da.data(), args.pointers[1] = greatest.data(), args.pointers[2] = least.data();
+      args.pointers[3] = beside.data();
       args.sizes[0] = columns;
-      const std::string what = label("extremes bf16", rows, columns);
+      const std::string what = label(name, rows, columns);
       launch<extremes>(what, args);
-      const auto most = greatest.host(), fewest = least.host();
+      launch<below>(what + ", below the greatest", args);
+      const auto most = greatest.host(), fewest = least.host(), rest = beside.host();
       int wrong = 0;
       for (std::int64_t i = 0; i < rows; ++i) {
         const auto first = a.begin() + i * columns, last = first + columns;
-        const auto less = [](bf16 x, bf16 y) { return number(x) < number(y); };
-        const bool has_nan = std::any_of(first, last, [](bf16 x) { return std::isnan(number(x)); });
-        wrong += has_nan ? !std::isnan(number(most[i])) + !std::isnan(number(fewest[i]))
-                         : (number(most[i]) != number(*std::max_element(first, last, less))) +
-                               (number(fewest[i]) != number(*std::min_element(first, last, less)));
+        const auto less = [](T x, T y) { return number(x) < number(y); };
+        const bool has_nan = std::any_of(first, last, [](T x) { return std::isnan(number(x)); });
+        const double top = number(*std::max_element(first, last, less));
+        wrong += has_nan
+                     ? !std::isnan(number(most[i])) + !std::isnan(number(fewest[i]))
+                     : (number(most[i]) != top) + (number(fewest[i]) != number(*std::min_element(first, last, less)));
+        for (std::int64_t r = 0; r < columns; ++r) {
+          const double found = number(rest[i * columns + r]);
+          wrong +=
+              has_nan ? !std::isnan(found) : found != number(T(static_cast<float>(number(a[i * columns + r]) - top)));
+        }
       }
       CHECK_MESSAGE(wrong == 0, what);
-      greatest.check_guards(what), least.check_guards(what);
+      greatest.check_guards(what), least.check_guards(what), beside.check_guards(what);
     }
+}
+TEST_CASE("the greatest and the least of rows of 16 bits; NaN wins") {
+  test_extremes<bf16>("extremes bf16");
+  test_extremes<f16>("extremes f16");
 }
 
 TEST_CASE("splits are a function of the extents") {

@@ -31,16 +31,6 @@ template <class... S>
 inline constexpr bool has_doubles<body<S...>> =
     (std::is_same_v<typename sinter::detail::statement_facts<S>::value_type, double> || ...);
 
-/// Loads of f16: with nvcc 13.0 some bodies spill that hold as many values of bf16 without.
-template <class S>
-inline constexpr bool loads_f16 = false;
-template <int Slot, class At, int Mask>
-inline constexpr bool loads_f16<load<Slot, f16, At, Mask>> = true;
-template <class Body>
-inline constexpr bool reads_f16 = false;
-template <class... S>
-inline constexpr bool reads_f16<body<S...>> = (loads_f16<S> || ...);
-
 template <class Op, class... Others>
 inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
 /// Operations that take few registers and call no function.
@@ -98,12 +88,16 @@ struct phase_facts<body<S...>> {
     }
     return again <= 8;
   }();
-  /// A load whose values wait as they lie in memory.
+  /// A load whose values wait as they lie in memory: for a later phase, and of f16 also for others of their own,
+  /// because nvcc 13.0 converts f16 as soon as it is there, but bf16 where it is used.
   static constexpr bool packs(int s) {
+    constexpr bool is_half[] = {is_half_load<S>..., false};
     const auto& info = facts::facts.info[s];
     return recomputes && info.kind == statement_kind::source && is_element(s) && info.operands[0] < 0 &&
-           stored_bytes(s) == 2 && last(s) > first(s);
+           stored_bytes(s) == 2 && (last(s) > first(s) || is_half[s]);
   }
+  /// Does a later phase need what phase p knows of such a load?
+  static constexpr bool stays_packed(int s, int p) { return packs(s) && first(s) <= p && last(s) > p; }
   static constexpr bool is_recomputed(int s) {
     return recomputes && is_element(s) && facts::facts.info[s].kind == statement_kind::compute;
   }
@@ -118,7 +112,7 @@ struct phase_facts<body<S...>> {
       for (int s = 0; s < size; ++s) {
         if (!is_element(s) || first(s) > p || is_recomputed(s)) continue;
         if (packs(s)) {
-          alive += last(s) > p ? 2 : 0;
+          alive += stays_packed(s, p) ? 2 : 0;
           continue;
         }
         bool later = false;
@@ -143,7 +137,7 @@ struct phase_facts<body<S...>> {
     int bytes = 0;
     for (int s = 0; s < size; ++s)
       if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && first(s) > 0)
-        bytes += is_half[s] ? 4 : stored_bytes(s);  // a half is unpacked into a register of its own
+        bytes += is_half[s] && !packs(s) ? 4 : stored_bytes(s);
     return bytes;
   }();
 
@@ -263,9 +257,9 @@ struct dynamic_rows {
       if (phases::is_row(s) && phases::facts::facts.info[s].kind == statement_kind::store) return true;
     return false;
   }();
-  // 64 values of 16 bits, and two weights of as many, but then no other register: of f16 some bodies would spill.
+  // 64 values of 16 bits, and two weights of as many, but then no other register.
   static constexpr bool packs =
-      holds_many<Body> && !reads_f16<Body> && phases::kept_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
+      holds_many<Body> && phases::kept_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
   static constexpr int some = lanes_of_body<Body>.some, few_threads = 144;
   static constexpr int threads = holds_many<Body> && !packs ? 1024 : 512;
   static constexpr int few = items_of(some, Width), many = items_of(packs ? 2 * some : some, Width);

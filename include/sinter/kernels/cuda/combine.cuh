@@ -147,51 +147,66 @@ __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Acc
       [&]<int N, class R>(std::integral_constant<int, N>, R) { start_one<true, N, R, Ways>(acc); });
 }
 
-/// The greatest or the least of values that were loaded as bf16, two at a time: packed again they are the words that
-/// lie in memory, so the compiler takes those, and nothing is unpacked.
+/// The greatest or the least of values of 16 bits, two at a time, as they lie in memory: nothing is unpacked. Of bf16
+/// also where a thread holds floats: packed again they are words that lie in memory, so the compiler takes those.
 template <class S, class Body>
 struct fold_pairs {
+  template <class Tiling>
   static constexpr bool is = false;
 };
-template <class Op, class Result, int A, class Body>
-requires(std::is_same_v<Op, ops::amax> ||
-         std::is_same_v<Op, ops::amin>) struct fold_pairs<reduce<Op, bf16, Result, A>, Body> {
-  static constexpr bool is =
+template <class Op, class T, class Result, int A, class Body>
+requires(
+    is_one_of<Op, ops::amax, ops::amin>&& is_one_of<T, bf16, f16>) struct fold_pairs<reduce<Op, T, Result, A>, Body> {
+  static constexpr bool is_loaded =
       body_facts<Body>::facts.info[A].kind == statement_kind::source && phase_facts<Body>::stored_bytes(A) == 2;
+  template <class Tiling>
+  static constexpr bool is = is_loaded&& Tiling::size % 2 == 0 &&
+                             (std::is_same_v<T, bf16> || Tiling::template packs<A>);
   using state = typename Op::template state<float>;
 
-  static __device__ __forceinline__ unsigned word_of(float low, float high) {
-    return __float_as_uint(low) >> 16 | (__float_as_uint(high) & 0xffff0000u);
+  /// Lanes 2k and 2k + 1.
+  template <int Lanes>
+  static __device__ __forceinline__ unsigned word_of(const packed_values<A, T, Lanes>& slot, int k) {
+    return slot.words[k];
+  }
+  template <int Lanes>
+  static __device__ __forceinline__ unsigned word_of(const values<A, float, Lanes>& slot, int k) {
+    return __float_as_uint(slot.v[2 * k]) >> 16 | (__float_as_uint(slot.v[2 * k + 1]) & 0xffff0000u);
+  }
+  static __device__ __forceinline__ state either(unsigned word) {
+    packed_values<A, T, 2> pair{{word}};
+    return Op::template combine<float>({lane_of(pair, 0)}, {lane_of(pair, 1)});
   }
   static __device__ __forceinline__ unsigned combine(unsigned a, unsigned b) {
     unsigned word;
 #if __CUDA_ARCH__ >= 800
-    if constexpr (std::is_same_v<Op, ops::amax>) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
-    else asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+    if constexpr (std::is_same_v<T, f16>) {
+      if constexpr (std::is_same_v<Op, ops::amax>) asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+      else asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+    } else {
+      if constexpr (std::is_same_v<Op, ops::amax>) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+      else asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+    }
 #else
-    const auto one = [](unsigned x, unsigned y) {
-      return Op::template combine<float>({__uint_as_float(x)}, {__uint_as_float(y)}).value;
-    };
-    word = word_of(one(a << 16, b << 16), one(a & 0xffff0000u, b & 0xffff0000u));
+    const auto one = [](unsigned x, unsigned y) -> unsigned { return narrow<T>(either(x | y << 16).value).bits; };
+    word = one(a & 0xffffu, b & 0xffffu) | one(a >> 16, b >> 16) << 16;
 #endif
     return word;
   }
-  static __device__ __forceinline__ state either(unsigned word) {
-    return Op::template combine<float>({__uint_as_float(word << 16)}, {__uint_as_float(word & 0xffff0000u)});
-  }
   template <int N>
-  static __device__ __forceinline__ state of(const float (&v)[N], const bool (&in)[N]) {
-    constexpr int ways = N >= 16 ? 4 : 1;  // independent ones
-    unsigned words[ways];
-    const float none = Op::template init<float>().value;
+  static __device__ __forceinline__ state of(const unsigned (&words)[N], const bool (&in)[2 * N]) {
+    constexpr int ways = N >= 8 ? 4 : 1;  // independent ones
+    const unsigned none = narrow<T>(Op::template init<float>().value).bits;
+    unsigned all[ways];
 #pragma unroll
-    for (int k = 0; k < N / 2; ++k) {
-      const unsigned word = word_of(in[2 * k] ? v[2 * k] : none, in[2 * k + 1] ? v[2 * k + 1] : none);
-      words[k % ways] = k < ways ? word : combine(words[k % ways], word);
+    for (int k = 0; k < N; ++k) {
+      const unsigned low = in[2 * k] ? words[k] & 0xffffu : none,
+                     high = in[2 * k + 1] ? words[k] & 0xffff0000u : none << 16;
+      all[k % ways] = k < ways ? low | high : combine(all[k % ways], low | high);
     }
 #pragma unroll
-    for (int k = 1; k < ways; ++k) words[0] = combine(words[0], words[k]);
-    return either(words[0]);
+    for (int k = 1; k < ways; ++k) all[0] = combine(all[0], all[k]);
+    return either(all[0]);
   }
 };
 
@@ -199,7 +214,7 @@ requires(std::is_same_v<Op, ops::amax> ||
 /// address: the others' take registers.
 template <class S, class Body, class Tiling>
 inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::item == loop_var::r) &&
-                                   ((fold_pairs<S, Body>::is && Tiling::size % 2 == 0) ||
+                                   (fold_pairs<S, Body>::template is<Tiling> ||
                                     (reduction_of<S>::folds_arrays &&
                                      (Tiling::width > 1 || Tiling::guards || !reduction_of<S>::folds_places)));
 
@@ -248,18 +263,22 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
       }
     }
     if constexpr (folds_tile<S, typename Frame::body_type, tiling>) {
-      typename fold::value v[tiling::size];
       bool in[tiling::size];
 #pragma unroll
-      for (int lane = 0; lane < tiling::size; ++lane) {
-        v[lane] = lane_of<fold::operand>(f, lane);
-        in[lane] = t.lane_ok(lane / tiling::width, lane % tiling::width);
-      }
+      for (int lane = 0; lane < tiling::size; ++lane) in[lane] = t.lane_ok(lane / tiling::width, lane % tiling::width);
       auto& state = lanes_of<I>(acc)[0];
-      if constexpr (pairs::is) state = fold::combine(state, pairs::of(v, in));
-      else
+      if constexpr (pairs::template is<tiling>) {
+        unsigned words[tiling::size / 2];
+#pragma unroll
+        for (int k = 0; k < tiling::size / 2; ++k) words[k] = pairs::word_of(f, k);
+        state = fold::combine(state, pairs::of(words, in));
+      } else {
+        typename fold::value v[tiling::size];
+#pragma unroll
+        for (int lane = 0; lane < tiling::size; ++lane) v[lane] = lane_of<fold::operand>(f, lane);
         state =
             fold::combine(state, fold::of(v, in, [&](int lane) { return static_cast<std::int64_t>(t.r_of(lane)); }));
+      }
     }
   }
 }

@@ -36,18 +36,23 @@ struct shifted_tiling : held_tiling<Body, Width, Items> {
   };
 };
 
+/// Does a phase after P need value I as it lies in memory?
+template <class Frame, int I, int P>
+inline constexpr bool stays_packed =
+    Frame::tiling::template packs<I>&& phase_facts<typename Frame::body_type>::stays_packed(I, P);
 /// Makes the compiler unpack packed values again in the next phase: it would hold them unpacked, in twice the
 /// registers.
-template <int I, class T, int Lanes>
-__device__ __forceinline__ void keep_packed(packed_values<I, T, Lanes>& slot) {
+template <bool Stays, int I, class Frame>
+__device__ __forceinline__ void keep_packed(Frame& f) {
+  if constexpr (Stays) {
+    auto& slot = static_cast<typename slot_in<Frame, I>::type&>(f);
 #pragma unroll
-  for (unsigned& word : slot.words) asm volatile("" : "+r"(word));
+    for (unsigned& word : slot.words) asm volatile("" : "+r"(word));
+  }
 }
-template <int I, class T, int Lanes>
-__device__ __forceinline__ void keep_packed(values<I, T, Lanes>&) {}
-template <class Frame, std::size_t... I>
+template <int P, class Frame, std::size_t... I>
 __device__ __forceinline__ void keep_row_packed(Frame& f, std::index_sequence<I...>) {
-  (keep_packed<static_cast<int>(I)>(f), ...);
+  (keep_packed<stays_packed<Frame, static_cast<int>(I), P>, static_cast<int>(I)>(f), ...);
 }
 
 template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
@@ -62,7 +67,7 @@ __device__ __forceinline__ void persistent_phase(Frame& f, const tile<Tiling>& t
     // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
     combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
     finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
-    keep_row_packed(f, numbers{});
+    keep_row_packed<P>(f, numbers{});
   }
 }
 /// All phases of the row at which the tile is. `storage`: two halves, storage_of_turn where rows follow each other.
