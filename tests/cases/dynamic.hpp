@@ -36,6 +36,9 @@ TEST_CASE("dynamic: reductions") {
   check<N>([](auto x) { return std::tuple(si::sum(x, si::axis<1>), si::amax(x, si::axis<0>), si::mean(x, si::axis<0>)); }, {{0, 5}});
   check<N>([](auto x) { return std::tuple(si::sum(x, si::axis<1>), si::amax(x, si::axis<1>), si::mean(x, si::axis<1>), si::softmax(x)); }, {{5, 0}});
   check<N>([](auto x) { return si::layer_norm(x, 1e-5f); }, {{6, 12000}});
+  constexpr auto both = [](auto x, auto w) { return std::tuple(si::sum(x * w, si::axis<1>), si::sum(x, si::axis<0>) * w, si::amax(x, si::axis<1>)); };
+  for (auto [m, n] : {std::pair{1, 1}, {3, 0}, {0, 3}, {1, 600}, {700, 1}, {90, 31}, {300, 517}})
+    check<si::tensor<float, si::dyn, cols>, si::tensor<float, cols>>(both, {{m, n, n}});
   check<si::tensor<float, si::dyn, 6, si::dyn>>([](auto x) { return std::tuple(si::sum(x, si::axis<0, 2>), si::mean(x, si::axis<1, 2>, si::keepdim) * x, si::sum(si::flatten<1>(x), si::axis<1>)); }, {{3, 9}});
 }
 

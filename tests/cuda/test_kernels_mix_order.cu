@@ -14,7 +14,7 @@ namespace {
 // The row part's x is the row, the column part's x the column, of one row-major [rows, C].
 template <class Row, class Column, long StaticColumns = -1, class Args>
 void launch(const std::string& what, const Args& args) {
-  run_with_memory(what, mix_order_workspace<Column>(args.numel, args.rnumel), [&](auto& memory) {
+  run_with_memory(what, mix_order_workspace<Row, Column>(args.numel, args.rnumel), [&](auto& memory) {
     cuda::mix_order<Row, Column, StaticColumns>(args, memory, nullptr, "per_test");
   });
 }
@@ -71,12 +71,74 @@ TEST_CASE("mix-order: sums over both axes") {
   test_sums<float, d0, -1>("sums f32, dynamic", 10, 0);
   test_sums<float, d0, -1>("sums f32, dynamic", 0, 0);
   test_sums<float, d0, -1>("sums f32, dynamic", 300000, 4);
+  test_sums<bf16, d0, -1>("sums bf16, dynamic", 2000003, 1);
+  test_sums<bf16, d0, -1>("sums bf16, dynamic", 1000, 7001, 5);
+  test_sums<float, d0, -1>("sums f32, dynamic", 40, 65537, 1);
   [&]<long... C>(std::integer_sequence<long, C...>) {
     ((test_sums<bf16, C, C>("sums bf16, static", 1000, C), test_sums<bf16, C, C>("sums bf16, static", 0, C),
       test_sums<bf16, C, C>("sums bf16, static", 33, C, 3)),
      ...);
   }
   (std::integer_sequence<long, 1, 7, 32, 100, 768, 2048, 16384, 20000>{});
+}
+
+// ---- what rows and columns have beside their elements
+// --------------------------------------------------------------------------------------
+
+namespace {
+
+// of_rows = scale * sum of a * w, most = greatest of a; of_columns = bias * sum of a * b * scale.
+template <class T>
+using weighted_rows = body<load<0, T, at_row<d0>>, load<2, float, at_r>, compute<ops::mul, float, float, 0, 1>,
+                           reduce<ops::sum, float, float, 2>, reduce<ops::amax, T, T, 0>, load<3, float, at_x>,
+                           compute<ops::mul, float, float, 3, 5>, store<4, float, 6, at_x>, store<5, T, 4, at_x>>;
+template <class T>
+using weighted_columns =
+    body<load<0, T, at_column<d0>>, load<1, T, at_column<d0>>, compute<ops::mul, T, float, 0, 1>, load<3, float, at_r>,
+         compute<ops::mul, float, float, 2, 3>, reduce<ops::sum, float, float, 4>, load<2, float, at_x>,
+         compute<ops::mul, float, float, 5, 6>, store<6, float, 7, at_x>>;
+
+template <class T>
+void test_weighted(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift, std::size_t other) {
+  if (!is_sampled()) return;
+  const auto a = numbers<T>(rows * columns, 1), b = numbers<T>(rows * columns, 2);
+  const auto w = numbers<float>(columns, 3), scale = numbers<float>(rows, 4);
+  device_array<T> d_a(a, shift), d_b(b, other), d_most(rows);
+  device_array<float> d_w(w, 1), d_scale(scale), of_rows(rows), of_columns(columns);
+  auto args = make_args<7, 0, 1>(rows, columns);
+  args.pointers[0] = d_a.data(), args.pointers[1] = d_b.data(), args.pointers[2] = d_w.data();
+  args.pointers[3] = d_scale.data(), args.pointers[4] = of_rows.data(), args.pointers[5] = d_most.data();
+  args.pointers[6] = of_columns.data(), args.sizes[0] = columns;
+  const std::string what = label(name, rows, columns, shift ? "misaligned" : "");
+  launch<weighted_rows<T>, weighted_columns<T>>(what, args);
+
+  std::vector<double> rows_want(rows, 0.0), most(rows, -1e30), columns_want(columns, 0.0);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const double v = number(a[i * columns + j]);
+      rows_want[i] += v * w[j] * scale[i], columns_want[j] += v * number(b[i * columns + j]) * scale[i] * w[j];
+      most[i] = std::max(most[i], v);
+    }
+  check_close(
+      what + " rows", of_rows.host(), [&](std::size_t i) { return rows_want[i]; }, 1e-5, 2e-6 * columns + 1e-6);
+  check_close(
+      what + " greatest", d_most.host(), [&](std::size_t i) { return most[i]; }, 0, 0);
+  check_close(
+      what + " columns", of_columns.host(), [&](std::size_t j) { return columns_want[j]; }, 1e-5, 2e-6 * rows + 1e-6);
+  of_rows.check_guards(what), d_most.check_guards(what), of_columns.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("mix-order: weighted sums, greatest values, two inputs") {
+  for (const std::int64_t columns : {1, 3, 9, 64, 249, 1001, 5000, 65537})
+    for (const std::int64_t rows : {1, 2, 7, 9, 130, 4001}) {
+      if (columns * rows > 6000000) continue;
+      test_weighted<float>("weighted f32", rows, columns, 0, 0);
+      test_weighted<bf16>("weighted bf16", rows, columns, 0, 0);
+      test_weighted<bf16>("weighted bf16", rows, columns, 3, 3);
+      if (rows == 130) test_weighted<bf16>("weighted bf16, unlike", rows, columns, 3, 1);
+    }
 }
 
 // ---- the backward of a normalisation
@@ -224,7 +286,7 @@ TEST_CASE("mix-order: the same bits every time, and close ones in tiles and with
         "columns are deterministic", of_columns.host(), [&](std::size_t j) { return first_columns[j]; }, 0, 0);
   }
   const auto in_tiles = [&](const char* what, auto launched) {
-    run_with_memory(what, mix_order_workspace<column>(rows, columns), launched);
+    run_with_memory(what, mix_order_workspace<row, column>(rows, columns), launched);
     check_close(
         what, of_rows.host(), [&](std::size_t i) { return first_rows[i]; }, 1e-5, 1e-5);
     check_close(

@@ -157,7 +157,19 @@ SINTER_MIX(hinted_both, 1, 1, si::fuse<both>(sums));
 SINTER_MIX(hinted_three, 1, 1, si::fuse<three>(sums3));
 SINTER_MIX(hinted_backward, 1, 1, si::fuse<rows_768, F32<768>, per_row, per_row, rows_768>(layer_norm_backward));
 SINTER_MIX(default_hint, 1, 1, si::fuse<F32<si::dyn, 2048>>(sums));
-SINTER_MIX(default_hint_narrow, 2, 0, si::fuse<F32<si::dyn, 768>>(sums));
+// Without a hint nothing is asked of an extent if both parts take one pass.
+SINTER_MIX(unhinted, 1, 1, si::fuse<F32<si::dyn, si::dyn>>(sums));
+SINTER_MIX(unhinted_rows, 1, 1, si::fuse<F32<si::dyn, 768>>(sums));
+SINTER_MIX(unhinted_rows_wide, 2, 0, si::fuse<F32<si::dyn, 32768>>(sums));
+static_assert(unhinted_rows_wide.why_not_fused("sum_0", "sum_1") == si::refusal::mix_order_extents);
+SINTER_MIX(unhinted_columns, 1, 1, si::fuse<F32<32768, si::dyn>>(sums));
+SINTER_MIX(unhinted_columns_few_rows, 2, 0, si::fuse<F32<4095, si::dyn>>(sums));
+SINTER_MIX(unhinted_later_pass, 2, 1, si::fuse<F32<si::dyn, si::dyn>>([](auto x) {
+             return tuple(x - si::sum(x, si::axis<1>, si::keepdim), si::sum(x, si::axis<0>));
+           }));
+SINTER_MIX(unhinted_first_pass, 2, 0, si::fuse<F32<si::dyn, 768>>([](auto x) {
+             return tuple(si::softmax(x, si::axis<1>), si::sum(x, si::axis<0>));
+           }));
 
 // ---- what does not go together
 SINTER_MIX(largest_of_columns, 2, 0, si::fuse<F32<32768, 768>>([](auto x) {

@@ -137,6 +137,14 @@ struct number_table {
         return d.hint;
     }
   }
+  /// Does that rest on an extent of which nothing was said?
+  constexpr bool is_guess(number n) const {
+    const int i = is_static(n) ? -1 : find(n);
+    if (i < 0) return !is_static(n);
+    const number_definition& d = definitions[i];
+    const bool of_two = d.rule == number_rule::product || d.rule == number_rule::sum || d.rule == number_rule::quotient;
+    return of_two ? is_guess(d.a) || is_guess(d.b) : d.hint == default_hint;
+  }
   constexpr number product(number a, number b) {
     if (a == 1) return b;
     return b == 1 ? a : define(sinter::product(a, b), number_rule::product, a, b);

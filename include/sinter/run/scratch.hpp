@@ -41,8 +41,9 @@ template <class Program, int Index, class Value, int... Part>
 constexpr workspace_size kernel_workspace(const Value& value, std::integer_sequence<int, Part...>) {
   if constexpr (Program::template is_mix_order<Index>) {
     using rows = typename recipe<Program>::template kernel<Index>;
-    using columns = typename kernel_bodies<typename Program::template kernel<Index, 1>>::main;
-    return mix_order_workspace<columns>(value(rows::numel), value(rows::rnumel));
+    using row = typename kernel_bodies<typename Program::template kernel<Index>>::main;
+    using column = typename kernel_bodies<typename Program::template kernel<Index, 1>>::main;
+    return mix_order_workspace<row, column>(value(rows::numel), value(rows::rnumel));
   } else {
     workspace_size sum;
     const auto add = [&]<class Source>(auto scratch, Source) {

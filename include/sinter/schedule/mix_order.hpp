@@ -93,6 +93,20 @@ constexpr bool reads_columns(State& s, int a) {
   return found;
 }
 
+/// Does one pass over its loops finish a (with b, unless -1)?
+template <class State>
+constexpr bool takes_one_pass(const State& s, int a, int b) {
+  bool possible = true;
+  s.each_member(a, b, [&](int m) {
+    const scheduler_node& n = s.list.nodes[m];
+    if (n.kind != node_kind::reduction && n.space.numel == s.groups[a].space.numel && n.space.rnumel == 1) return;
+    s.each_member(a, b, [&](int before) {  // what happens to every element must not wait for a reduction's result
+      if (s.list.nodes[before].kind == node_kind::reduction && s.list.ancestors[m].contains(before)) possible = false;
+    });
+  });
+  return possible;
+}
+
 /// Can a (with b, unless -1) be the column part: sums and products that one pass over the rows finishes?
 template <class State>
 constexpr bool reduces_columns(const State& s, int a, int b) {
@@ -101,12 +115,23 @@ constexpr bool reduces_columns(const State& s, int a, int b) {
     const scheduler_node& n = s.list.nodes[m];
     const op what = (*s.g)[n.root].what;
     if (n.kind == node_kind::reduction && what != op::sum && what != op::prod) possible = false;
-    if (n.kind != node_kind::reduction && n.space.numel == s.groups[a].space.numel && n.space.rnumel == 1) return;
-    s.each_member(a, b, [&](int before) {  // what happens to every element must not wait for a column's result
-      if (s.list.nodes[before].kind == node_kind::reduction && s.list.ancestors[m].contains(before)) possible = false;
-    });
   });
-  return possible;
+  return possible && takes_one_pass(s, a, b);
+}
+
+/// Of extents without a hint nothing is asked, if the row part takes one pass, too: then one kernel is never much
+/// slower than two, whatever they turn out to be. Others are taken for what is assumed of them.
+template <class State>
+constexpr refusal check_extents(const State& s, const loop_space& row, bool one_pass) {
+  const options& o = *s.o;
+  const auto& numbers = s.list.numbers;
+  const std::int64_t rows = numbers.hint(row.numel), columns = numbers.hint(row.rnumel);
+  const bool any_rows = one_pass && numbers.is_guess(row.numel), any_columns = one_pass && numbers.is_guess(row.rnumel);
+  const bool large = any_rows || any_columns ||
+                     (rows * columns >= o.mix_order_min_elements && rows >= o.mix_order_rows_per_column * columns);
+  const bool tall = any_rows || rows >= o.mix_order_min_rows,
+             narrow = any_columns || columns <= o.mix_order_max_columns;
+  return large && tall && narrow ? refusal::none : refusal::mix_order_extents;
 }
 
 /// Do members of a overwrite memory that b touches, or the other way round? Parts of a kernel run side by side.
@@ -138,11 +163,8 @@ constexpr refusal can_mix_order(State& s, int a, int b) {
   if (!o.mix_order_reduction) return refusal::mix_order_off;
   const int row = row_side(s, a, b), column = row == a ? b : a;
   if (row < 0 || !reads_columns(s, column)) return refusal::mix_order_strided;
-  const std::int64_t rows = s.list.numbers.hint(s.groups[row].space.numel);
-  const std::int64_t columns = s.list.numbers.hint(s.groups[row].space.rnumel);
-  if (rows * columns < o.mix_order_min_elements || rows < o.mix_order_rows_per_column * columns ||
-      rows < o.mix_order_min_rows || columns > o.mix_order_max_columns)
-    return refusal::mix_order_extents;
+  const refusal extents = check_extents(s, s.groups[row].space, takes_one_pass(s, row, -1));
+  if (extents != refusal::none) return extents;
   if (!reduces_columns(s, column, -1)) return refusal::mix_order_columns;
   return overwrite_each_other(s, a, b) ? refusal::overwrites_operand : refusal::none;
 }
@@ -160,6 +182,10 @@ constexpr refusal can_join_part(State& s, int whole, int p, int q, int x) {
   const bool is_row_part = p == s.part(whole, 0);
   if (is_row_part && !reads_rows(s, x, s.groups[p].space)) return refusal::mix_order_strided;
   if (!is_row_part && !reduces_columns(s, p, x)) return refusal::mix_order_columns;
+  if (is_row_part) {
+    const refusal extents = check_extents(s, s.groups[p].space, takes_one_pass(s, p, x));
+    if (extents != refusal::none) return extents;
+  }
   if (other.ancestors.intersects(s.groups[q].members) || s.groups[q].ancestors.intersects(other.members))
     return refusal::mix_order_both_parts;
   if (other.has_reduction && shared_by(s, p, x).bytes() < mix_order_elements(s, p))

@@ -113,29 +113,22 @@ __device__ __forceinline__ void finish_single_column(body<S...>, std::index_sequ
 }
 
 /// How many of the blocks that combine have come before this one; below zero: it is none of them. Those return when all
-/// have come.
-__device__ __forceinline__ int come_to_meeting(const split_part& part, std::int64_t set, int thread) {
-  __shared__ int order;
-  __syncthreads();
-  if (thread == 0) {
-    const int alone = part.splits - 1, others = part.combiners - 1;
-    const meeting_place place{part.counters + set, static_cast<unsigned>(part.splits),
-                              others == 0 ? 0 : static_cast<unsigned>(part.combiners)};
-    order = static_cast<int>(place.come()) - (alone - others);
-    if (others > 0 && order >= 0) place.wait_for_all();
-  }
-  __syncthreads();
+/// have come. For one thread of a block, after and before a barrier.
+__device__ __forceinline__ int come_to_meeting(const split_part& part, std::int64_t set) {
+  const int alone = part.splits - 1, others = part.combiners - 1;
+  const meeting_place place{part.counters + set, static_cast<unsigned>(part.splits),
+                            others == 0 ? 0 : static_cast<unsigned>(part.combiners)};
+  const int order = static_cast<int>(place.come()) - (alone - others);
+  if (others > 0 && order >= 0) place.wait_for_all();
   return order;
 }
 
-/// The end of a block that has left its states of columns among `numel`.
+/// What block number `order` of those that combine makes of the states of columns among `numel`.
 template <class Args, class... S, std::size_t... I>
-__device__ __forceinline__ void meet_columns(body<S...> body, std::index_sequence<I...> numbers, const Args& args,
-                                             const split_part& part, std::int64_t numel, const shared_columns& columns,
-                                             int thread, unsigned char* storage) {
+__device__ __forceinline__ void combine_met(body<S...> body, std::index_sequence<I...> numbers, const Args& args,
+                                            const split_part& part, std::int64_t numel, const shared_columns& columns,
+                                            int order, int thread, unsigned char* storage) {
   using B = sinter::body<S...>;
-  const int order = come_to_meeting(part, columns.set, thread);
-  if (order < 0) return;
   const int block = static_cast<int>(blockDim.x * blockDim.y), threads = 1 << (31 - __clz(block));
   const int along = part.along, deep = threads / along;
   for (std::int64_t first = columns.first + static_cast<std::int64_t>(order) * along; first < columns.end;
@@ -150,6 +143,18 @@ __device__ __forceinline__ void meet_columns(body<S...> body, std::index_sequenc
     (combine_collected<reduction_of<S>::is, static_cast<int>(I), S>(acc, thread, along, deep, storage), ...);
     if (ok && thread < along) finish_single_column(body, numbers, args, acc, x);
   }
+}
+
+/// The end of a block that has left its states of columns among `numel`.
+template <class Args, class... S, std::size_t... I>
+__device__ __forceinline__ void meet_columns(body<S...> body, std::index_sequence<I...> numbers, const Args& args,
+                                             const split_part& part, std::int64_t numel, const shared_columns& columns,
+                                             int thread, unsigned char* storage) {
+  __shared__ int order;
+  __syncthreads();
+  if (thread == 0) order = come_to_meeting(part, columns.set);
+  __syncthreads();
+  if (order >= 0) combine_met(body, numbers, args, part, numel, columns, order, thread, storage);
 }
 
 }  // namespace sinter::cuda::detail

@@ -35,16 +35,14 @@ struct seen_as_row<store<Slot, T, A, at<Offset, Terms...>, -1>> {
 /// Threads of a block that reduces columns.
 inline constexpr int column_block = 256;
 
-template <class Body>
-struct column_shift_facts;
+/// The accesses of statements of columns, seen as those of rows.
 template <class... S>
-struct column_shift_facts<body<S...>> {
+struct column_accesses {
   template <class Statement>
   using access = shifted_access<typename seen_as_row<Statement>::type>;
-  static constexpr int state_bytes = (sinter::detail::state_bytes<S> + ... + 0);
 
   /// Elements of a vector, as many as leave room for a block's states; 0: these columns cannot be shifted.
-  static constexpr int width = [] {
+  static constexpr int width_for(int state_bytes) {
     int smallest = 0, largest = 0;
     bool stores = false;
     const auto take_in = [&]<class A>(A, bool is_store) {
@@ -55,20 +53,33 @@ struct column_shift_facts<body<S...>> {
       }
     };
     (take_in(access<S>{}, statement_facts<S>::info.kind == statement_kind::store), ...);
-    if (!(access<S>::allowed && ...) || smallest == 0 || stores || !sinter::detail::split_facts<body<S...>>::can_split)
-      return 0;
+    if (!(access<S>::allowed && ...) || smallest == 0 || stores) return 0;
     int w = 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
     while (w * column_block * state_bytes > 32768) w /= 2;
     return w < 2 ? 0 : w;
-  }();
+  }
 
-  template <class Args>
+  template <int Width, class Args>
   static bool find(const Args& args, row_shift& shift) {
     const auto descends = [&]<class A>(A) {
       if constexpr (A::moves) return sinter::detail::resolve(A::place.pitch, args.sizes) > 0;
       else return true;
     };
-    return (descends(access<S>{}) && ...) && find_shift<width, access<S>...>(args, shift);
+    return (descends(access<S>{}) && ...) && find_shift<Width, access<S>...>(args, shift);
+  }
+};
+
+template <class Body>
+struct column_shift_facts;
+template <class... S>
+struct column_shift_facts<body<S...>> {
+  static constexpr int state_bytes = (sinter::detail::state_bytes<S> + ... + 0);
+  static constexpr int width =
+      sinter::detail::split_facts<body<S...>>::can_split ? column_accesses<S...>::width_for(state_bytes) : 0;
+
+  template <class Args>
+  static bool find(const Args& args, row_shift& shift) {
+    return column_accesses<S...>::template find<width>(args, shift);
   }
 };
 
@@ -84,19 +95,21 @@ inline constexpr std::int64_t column_blocks = sinter::detail::split_column_block
 /// Of threads with 48 registers.
 inline constexpr int light_column_blocks = 5;
 
-/// For columns that threads walk `width` at a time.
+/// For columns that threads walk `width` at a time; from least_along to most_along of them take one row.
 constexpr column_shape choose_columns(std::int64_t numel, std::int64_t rnumel, int width, bool shifted,
-                                      std::int64_t most_splits) {
+                                      std::int64_t most_splits, int least_along = 1, int most_along = column_block,
+                                      std::int64_t blocks = column_blocks) {
   const std::int64_t groups = shifted ? numel / width + 2 : (numel + width - 1) / width;
   const int deep = shifted && rnumel > 1 ? width : 1;
   int along = 1;
   // Beyond a warp only where rows are too few for the others, or columns enough.
-  while (along < groups && 2 * along * deep <= column_block &&
+  while (along < least_along) along *= 2;
+  while (along < groups && 2 * along <= most_along && 2 * along * deep <= column_block &&
          (along < 32 || column_block / along >= 2 * rnumel || groups / (2 * along) >= enough_column_blocks))
     along *= 2;
   column_shape s{along, shifted ? (along - 1) * width : along * width};
   s.tiles = (numel + s.span - 1) / s.span;
-  const std::int64_t wanted = s.tiles < enough_column_blocks ? column_blocks / s.tiles : 1;
+  const std::int64_t wanted = s.tiles < enough_column_blocks ? blocks / s.tiles : 1;
   s.splits = wanted < most_splits ? wanted : most_splits;
   return s;
 }

@@ -82,11 +82,12 @@ __device__ __forceinline__ void find_column(Accumulators& acc, unsigned char* st
   }
 }
 
-/// After all rows: results, or what a part leaves.
+/// After all rows: results, or what a part leaves. The columns of the block.
 template <int Width, class... S, std::size_t... I, class Accumulators, class Args>
-__device__ __forceinline__ void finish_shifted(body<S...> body, std::index_sequence<I...> numbers, Accumulators& acc,
-                                               const Args& args, const split_part& part, const column_shape& shape,
-                                               const row_shift& shift, unsigned char* storage) {
+__device__ __forceinline__ shared_columns finish_shifted(body<S...> body, std::index_sequence<I...> numbers,
+                                                         Accumulators& acc, const Args& args, const split_part& part,
+                                                         const column_shape& shape, const row_shift& shift,
+                                                         unsigned char* storage) {
   using B = sinter::body<S...>;
   const int thread = static_cast<int>(threadIdx.x), along = shape.along;
   const int period = shift.step == 0 ? 1 : Width;
@@ -108,7 +109,7 @@ __device__ __forceinline__ void finish_shifted(body<S...> body, std::index_seque
       publish_columns<1>(body, numbers, one, part, args.numel, first + c, static_cast<int>(blockIdx.y));
     else finish_single_column(body, numbers, args, one, first + c);
   }
-  if (part.splits > 1) meet_columns(body, numbers, args, part, args.numel, {blockIdx.x, first, end}, thread, storage);
+  return {blockIdx.x, first, end};
 }
 
 }  // namespace detail
@@ -143,7 +144,9 @@ __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     if (piece == 1) r = detail::walk_rows<Body, vectors>(acc, args, x, r, mine, deep);
     else r = detail::walk_rows<Body, elements>(acc, args, x, r, mine, deep);
   }
-  detail::finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, storage);
+  const detail::shared_columns columns =
+      detail::finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, storage);
+  if (part.splits > 1) detail::meet_columns(Body{}, numbers{}, args, part, args.numel, columns, thread, storage);
 }
 
 }  // namespace sinter::cuda

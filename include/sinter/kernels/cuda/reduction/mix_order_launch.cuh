@@ -9,6 +9,7 @@
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/mix_order.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order_tiles.cuh"
 
 namespace sinter::cuda {
 
@@ -96,39 +97,85 @@ Args exchanged(Args args) {
   return args;
 }
 
+/// Parts of one pass. False: it was not launched.
+template <class... R, class... C, class Args>
+bool launch_tiles(body<R...>, body<C...>, const Args& args, kernel_memory& memory, cudaStream_t stream,
+                  const char* name) {
+  using row = body<R...>;
+  using column = body<C...>;
+  using facts = walk_tile_facts<row, column>;
+  if constexpr (facts::width > 0) {
+    constexpr int width = facts::width, items = column_items<column, width>, blocks = facts::blocks;
+    row_shift shift;
+    if (args.numel <= 0 || args.rnumel <= 0 || args.numel >= narrow_limit || args.rnumel >= narrow_limit ||
+        !facts::accesses::template find<width>(exchanged(args), shift))
+      return false;
+    constexpr std::int64_t at_once = blocks * walk_blocks / 4;
+    const std::int64_t most = sinter::detail::most_walk_splits(args.rnumel, args.numel);
+    column_shape shape =
+        choose_columns(args.rnumel, args.numel, width, shift.first != 0 || shift.step != 0, most, items, 32, at_once);
+    // Where one wave of blocks would be half empty, or begin another, they are so many that the last ones are short.
+    if (4 * shape.tiles * shape.splits < 3 * at_once || shape.tiles * shape.splits > at_once) {
+      const std::int64_t wanted = 4 * at_once / shape.tiles + 1;
+      shape.splits = wanted < most ? wanted : most;
+    }
+    const std::int64_t deep = column_block / shape.along;
+    split_part columns{sinter::detail::round_up((args.numel + shape.splits - 1) / shape.splits, deep)}, rows;
+    if (shape.splits > 1)
+      columns = share_columns(shape.span < args.rnumel ? shape.span : args.rnumel, columns.length, shape.splits,
+                              shape.tiles, column_block, memory, stream, name);
+    if (shape.tiles > 1) {
+      rows = share_columns(columns.length, 0, shape.tiles, shape.splits, column_block, memory, stream, name);
+      rows.counters += shape.tiles;
+      if (shape.splits > 1)
+        rows.states = static_cast<unsigned char*>(rows.states) +
+                      sinter::detail::split_facts<column>::offset(column::size, args.rnumel, shape.splits);
+    }
+    launch(&mix_order_tiles<row, column, width, items, blocks, Args>,
+           dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
+           name, exchanged(args), columns, rows, shape, shift);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace detail
 
 /// Runs Row over args.numel rows of args.rnumel elements, and Column over the same elements with x and r exchanged:
 /// args.rnumel columns, each reduced over args.numel rows, in one pass. Neither part may read what the other writes.
-/// `memory`: mix_order_workspace<Column>(rows, columns) of it, 16-byte aligned. `name` is the kernel's, for errors.
-/// StaticColumns (>= 0; it must be args.rnumel) saves the user the compilation of variants that cannot be needed.
+/// `memory`: mix_order_workspace<Row, Column>(rows, columns) of it, 16-byte aligned. `name` is the kernel's, for
+/// errors. StaticColumns (>= 0; it must be args.rnumel) saves the user the compilation of variants that cannot be
+/// needed.
 template <class Row, class Column, long StaticColumns = -1, class Args>
 void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Row>::has_reduction && body_facts<Column>::has_reduction,
                 "mix_order: a part reduces nothing");
   static_assert(body_facts<Column>::num_phases == 1, "mix_order: the columns need more than one pass over the rows");
-  constexpr int words = detail::walk_words<Row, Column>;
-  constexpr int width = detail::walk_width<Row, Column>(StaticColumns);
-  constexpr int few = detail::few_columns(words);
-  constexpr int items = few > width ? few / width : 1;
   if (args.numel <= 0 && args.rnumel <= 0) return;
-  if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
-      detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
-      detail::access_facts<Column>::template fits<width, loop_var::x>(detail::exchanged(args))) {
-    if constexpr (StaticColumns >= 0) {
-      constexpr detail::row_shape shape = detail::choose_walk<Row, Column>(StaticColumns, width);
-      if constexpr (shape.persistent) {
-        constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
-        return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
-            Row{}, Column{}, args, shape, memory, stream, name);
+  if constexpr (StaticColumns < 0 && detail::walk_tile_facts<Row, Column>::width > 0) {
+    if (detail::launch_tiles(Row{}, Column{}, args, memory, stream, name)) return;
+  } else {
+    constexpr int width = detail::walk_width<Row, Column>(StaticColumns);
+    constexpr int few = detail::few_columns(detail::walk_words<Row, Column>);
+    constexpr int items = few > width ? few / width : 1;
+    if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
+        detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
+        detail::access_facts<Column>::template fits<width, loop_var::x>(detail::exchanged(args))) {
+      if constexpr (StaticColumns >= 0) {
+        constexpr detail::row_shape shape = detail::choose_walk<Row, Column>(StaticColumns, width);
+        if constexpr (shape.persistent) {
+          constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
+          return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
+              Row{}, Column{}, args, shape, memory, stream, name);
+        }
+      } else if (constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(width * items));
+                 args.rnumel > 0 && args.rnumel <= std::int64_t(most) * width * items) {
+        return detail::launch_walk<width, items, 0, most, false>(
+            Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), memory, stream, name);
       }
-    } else if (constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(width * items));
-               args.rnumel > 0 && args.rnumel <= std::int64_t(most) * width * items) {
-      return detail::launch_walk<width, items, 0, most, false>(
-          Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), memory, stream, name);
+      if constexpr (width > 1)
+        return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, memory, stream, name);
     }
-    if constexpr (width > 1)
-      return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, memory, stream, name);
   }
   detail::launch_looped_walk<1, 4, std::int64_t>(Row{}, Column{}, args, memory, stream, name);
 }
