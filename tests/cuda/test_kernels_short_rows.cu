@@ -211,6 +211,18 @@ TEST_CASE("so many short rows of run-time length that runs are full") {
   test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16, dynamic", 1500001, 5, 3, 1);
 }
 
+TEST_CASE("short rows of whole vectors") {
+  for (const std::int64_t rows : {1, 2, 33, 1009})
+    for (const std::int64_t columns : {4, 8, 12, 16, 24, 40, 64, 72, 100, 128, 136, 256, 264}) {
+      test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16, dynamic", rows, columns);
+      test_softmax<float, softmax<float, d0>, -1>("softmax f32, dynamic", rows, columns);
+      test_layer_norm<f16, f16, layer_norm<f16, f16, d0>, -1>("layer norm f16, dynamic", rows, columns);
+      test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, dynamic", rows, columns);
+      test_fold<ops::argmax, float, std::int64_t, d0, -1>("argmax f32", rows, columns, 0, 0);
+      test_fold<ops::m2, bf16, float, d0, -1>("m2 bf16", rows, columns, 1e-4, 1e-5);
+    }
+}
+
 TEST_CASE("short rows of several types and alignments") {
   for (const std::int64_t rows : row_counts) {
     test_sum_of_two<7, 7>(rows, 7, 0, 0);

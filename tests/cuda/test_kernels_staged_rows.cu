@@ -144,6 +144,16 @@ TEST_CASE("staged rows of views and in place") {
     }
 }
 
+TEST_CASE("staged rows with weights") {
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 130})
+    for (const std::int64_t columns : {769, 1025, 2047, 3001, 12289, 28001}) {
+      const auto shift = static_cast<std::size_t>(rows % 4);
+      test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, columns, shift, 1);
+      test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, f32", rows, columns, 3, 0, shift);
+      test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", rows, columns, shift);
+    }
+}
+
 TEST_CASE("staged rows of static length") {
   for (const std::int64_t rows : {1, 9, 129}) {
     test_softmax<bf16, softmax<bf16, 3001>, 3001>("softmax bf16", rows, 3001, 1, 1);

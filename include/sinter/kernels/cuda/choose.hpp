@@ -245,10 +245,10 @@ inline constexpr bool holds_many = [] {
               phases::facts::facts.info[s].kind == statement_kind::source;
   return phases::is_light && phases::kept_bytes <= 4 && phases::late_bytes <= 8 && inputs <= 1;
 }();
-/// How rows of run-time length are held: in up to few_threads threads with `few` groups each, longer ones in up to
-/// `threads` with `many`: fewer warps wait for each other (so few_threads is the least for which only two of eight
-/// groups are not whole). Every row has as many groups as there are threads for the first few_full or full of each, so
-/// that only the others are asked for one by one.
+/// How rows of run-time length are held: short ones by few lanes of a warp, others in up to few_threads threads with
+/// `few` groups each, longer ones in up to `threads` with `many`: fewer warps wait for each other (so few_threads is
+/// the least for which only two of eight groups are not whole). Every row has as many groups as there are threads for
+/// the first few_full or full of each, so that only the others are asked for one by one.
 template <class Body, int Width>
 struct dynamic_rows {
   using phases = phase_facts<Body>;
@@ -263,7 +263,10 @@ struct dynamic_rows {
   static constexpr int some = lanes_of_body<Body>.some, few_threads = 144;
   static constexpr int threads = holds_many<Body> && !packs ? 1024 : 512;
   static constexpr int few = items_of(some, Width), many = items_of(packs ? 2 * some : some, Width);
-  static constexpr int few_full = few < 8 ? few / 2 : 4;  // shorter rows are walked
+  static constexpr int few_full = few < 8 ? few / 2 : 4;
+  // Of rows that would have up to four threads, which ask for 64 bytes of a row at once, so that each line is asked for
+  // again and again, a thread has two groups.
+  static constexpr int short_items = few < 2 ? few : 2, short_groups = few < 16 ? 4 * few : 64;
   static constexpr int full = [] {
     constexpr int least = few_threads * few + 1;
     int whole = many;

@@ -93,10 +93,12 @@ __device__ __forceinline__ Unit load_unit_where(bool on, const Unit* p) {
   unsigned words[(sizeof(Unit) + 3) / 4];
   if (on) {
     const Unit there = *p;
-    memcpy(words, &there, sizeof(Unit));
+    if constexpr (sizeof(Unit) < 4) words[0] = there;  // a load of a whole register
+    else memcpy(words, &there, sizeof(Unit));
   }
 #pragma unroll
   for (unsigned& w : words) asm("" : "+r"(w));
+  if constexpr (sizeof(Unit) < 4) return static_cast<Unit>(words[0]);
   Unit v;
   memcpy(&v, words, sizeof(Unit));
   return v;

@@ -50,7 +50,8 @@ struct run_statement<load<Slot, T, At, Mask>> {
       put_item<I>(f, u, stored);
     } else if constexpr (Frame::tiling::template stages<I>) {
       compute_t<T> raw[shape::width];
-      t.staging.template read<I, T>(raw, Frame::tiling::adjoining && !t.ok[u] ? 0 : u);  // others may write there
+      if constexpr (Frame::tiling::adjoining) t.staging.template read<I, T>(raw, u, t.ok[u]);  // others may write there
+      else t.staging.template read<I, T>(raw, u);
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
     } else {

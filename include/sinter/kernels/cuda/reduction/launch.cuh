@@ -172,11 +172,13 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
   if constexpr (phase_facts<held>::kept_bytes > 0) {
     const std::int64_t groups = args.rnumel / Width;
     const auto hold = [&]<int Items, int MaxBlock, int Full>() {
-      const row_shape shape = row_of(groups, Items);
+      row_shape shape = row_of(groups, Items);
+      if (shape.threads == 1) shape.rows = MaxBlock;  // fewer blocks to begin
       launch_held<Width, Items, 0, MaxBlock, Full>(held{}, args, shape, stream, name);
       return true;
     };
-    if (groups <= 0 || groups < rows::few_full) return false;
+    if (groups <= 0) return false;
+    if (groups <= rows::short_groups) return hold.template operator()<rows::short_items, 256, 1>();
     if (groups <= rows::few_threads * rows::few) return hold.template operator()<rows::few, 256, rows::few_full>();
     if (groups <= rows::threads * rows::many) return hold.template operator()<rows::many, rows::threads, rows::full>();
   }
@@ -208,7 +210,7 @@ bool launch_short(body<S...>, const Args& args, bool fits, cudaStream_t stream, 
       return true;
     }
   } else if constexpr (facts::facts.possible) {
-    if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel > longest_walked || !facts::holds(args) ||
+    if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel > facts::longest || !facts::holds(args) ||
         (fits && args.rnumel * facts::facts.smallest % 16 == 0))
       return false;
     constexpr int capacity = walked_elements<held, Rnumel>, few_capacity = run_elements(facts::facts);
@@ -221,8 +223,8 @@ bool launch_short(body<S...>, const Args& args, bool fits, cudaStream_t stream, 
     if (args.rnumel <= few_elements && few.log_threads == 0) {
       const single_short<few_capacity> shape{few.turns};
       if (args.rnumel <= few_elements / 2)
-        launch_runs<1, Rnumel, few_elements / 2, 0>(held{}, args, shape, stream, name);
-      else launch_runs<1, Rnumel, few_elements, 0>(held{}, args, shape, stream, name);
+        launch_runs<1, Rnumel, few_elements / 2, 1>(held{}, args, shape, stream, name);
+      else launch_runs<1, Rnumel, few_elements, few_elements / 2 + 1>(held{}, args, shape, stream, name);
       return true;
     }
     const loose shape{choose(capacity)};

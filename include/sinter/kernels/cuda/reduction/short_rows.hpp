@@ -11,6 +11,9 @@
 
 namespace sinter::cuda::detail {
 
+/// Longer rows of run-time length are no short ones.
+inline constexpr int longest_walked = 1024;
+
 /// The accesses of a body that go through shared memory: those of whole rows, Rnumel elements (-1: known at launch;
 /// any_pitch: that does not matter) from one to the next.
 inline constexpr long any_pitch = -2;
@@ -90,6 +93,12 @@ struct short_facts<body<S...>, Rnumel> {
     }
     return t;
   }();
+  /// Rows that are walked, at most; fewer where other weights come one by one, to neighbours that are far from each
+  /// other in a row.
+  static constexpr int longest =
+      ((shifted_access<S>::along_r && !shifted_access<S>::moves && !is_weight<S, shifted_access<S>>()) || ...)
+          ? 768
+          : longest_walked;
   /// The load whose place in shared memory store s takes: one that nothing reads later. -1: none.
   struct place_table {
     int over[size + 1]{};
@@ -195,7 +204,6 @@ struct fixed_short {
 /// One that is known at launch: a thread walks its part of a row in shared memory, `walked` neighbours at a time, again
 /// in every phase.
 inline constexpr int walked = 4;
-inline constexpr int longest_walked = 1024;
 template <int Capacity>
 struct loose_short {
   static constexpr bool walks = true, in_place = true;
@@ -214,8 +222,8 @@ struct single_short {
 };
 /// Room for a row of weights, of so many bytes each: after it a word may be read with what lies behind it.
 SINTER_HOST_DEVICE constexpr int weight_bytes(int element) { return longest_walked * element + 48; }
-/// Blocks that leave no multiprocessor idle; of fewer rows each takes less.
-inline constexpr int enough_blocks = 1024;
+/// Blocks that leave no multiprocessor idle: two turns of ten on each of 132. Of fewer rows each takes less.
+inline constexpr int enough_blocks = 2600;
 /// Of as few threads to a row as fill a run. An odd number of groups of `width` spreads them over the banks; more
 /// threads take a row if still more than two of a warp's want different words of one: those of shorter rows never do.
 constexpr short_shape choose_loose_short(std::int64_t numel, int rnumel, int width, int bytes, int capacity) {

@@ -73,9 +73,10 @@ struct short_staging {
     return at<T>(start[number], first + u * stride);
   }
   template <int I, class T, int Width>
-  __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
+  __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u, bool on) const {
     if constexpr (held::facts.bytes[I] > 0) {
-      wide<T, Width>::template read<false>(out, item<I, T>(u));
+      if constexpr (Rnumel < 0 && !Shape::walks) wide<T, Width>::read_where(on, out, item<I, T>(u));
+      else wide<T, Width>::template read<false>(out, item<I, T>(on ? u : 0));
     } else {
       constexpr int number = held::weights.number[I];
       if constexpr (Width == 1) {
