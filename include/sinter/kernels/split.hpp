@@ -25,11 +25,12 @@ struct workspace_size {
 
 namespace detail {
 
-/// Enough blocks that every present GPU is full a few times over, and few enough that one block combines them quickly.
-inline constexpr std::int64_t split_target_blocks = 1024;
-/// Row orientation: a part shorter than this is not worth a block; fewer parts than `least` are not worth the traffic.
+/// Blocks that run at once, four on each of 132 multiprocessors, and few enough that one combines their states quickly.
+inline constexpr std::int64_t split_target_blocks = 528;
+/// Row orientation: a part shorter than this is not worth a block; of a body that gathers along the row, whose threads
+/// wait for memory twice for every few elements, much shorter.
 inline constexpr std::int64_t split_row_part = 8192;
-inline constexpr std::int64_t split_least = 4;
+inline constexpr std::int64_t split_gathered_part = 1024;
 /// Column orientation: blocks that run at once (five on each of 132 multiprocessors), the most columns of 16-byte
 /// vectors of elements that one covers, and the shortest part.
 inline constexpr std::int64_t split_column_blocks = 640;
@@ -73,6 +74,21 @@ struct split_facts<body<S...>> {
   }
 };
 
+template <class S>
+inline constexpr bool gathers_along_row = false;
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
+inline constexpr bool gathers_along_row<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> = true;
+/// The shortest part of a row of this body.
+template <class Body>
+inline constexpr std::int64_t row_part = split_row_part;
+template <class... S>
+inline constexpr std::int64_t row_part<body<S...>> = [] {
+  constexpr bool gathers[] = {gathers_along_row<S>..., false};
+  for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s)
+    if (gathers[s] && body_facts<body<S...>>::where(s) == scope::element) return split_gathered_part;
+  return split_row_part;
+}();
+
 /// Bytes that a row's loads move per element.
 template <class S>
 inline constexpr int row_load_bytes = 0;
@@ -80,8 +96,8 @@ template <int Slot, class T, class At>
 inline constexpr int row_load_bytes<load<Slot, T, At, -1>> =
     at_facts<At>::uses(loop_var::r) && at_facts<At>::uses(loop_var::x) ? static_cast<int>(sizeof(T)) : 0;
 
-/// Rows that several blocks share because the body has several phases: a counter for each, and the parts' states for
-/// each reduction, in words of eight bytes with a mark each, which are at zero as counters are.
+/// Rows that several blocks share: a counter for each, and the parts' states for each reduction, in words of eight
+/// bytes with a mark each, which are at zero as counters are.
 template <class Body>
 struct shared_row_facts;
 template <class... S>
@@ -150,18 +166,26 @@ constexpr column_teams choose_column_teams(std::int64_t numel, std::int64_t rnum
 }  // namespace detail
 
 /// Into how many parts the reduced space is cut when the body allows it; 1 is no split. Of columns: at most.
-constexpr std::int64_t num_splits(orientation o, std::int64_t numel, std::int64_t rnumel) {
+/// least_row_part: of row orientation.
+constexpr std::int64_t num_splits(orientation o, std::int64_t numel, std::int64_t rnumel,
+                                  std::int64_t least_row_part = detail::split_row_part) {
   using namespace detail;
   if (numel <= 0) return 1;
   const std::int64_t tiles = o == orientation::row ? numel : (numel + split_columns - 1) / split_columns;
-  const std::int64_t part = o == orientation::row ? split_row_part : split_column_part;
+  const std::int64_t part = o == orientation::row ? least_row_part : split_column_part;
   const std::int64_t blocks = o == orientation::row ? split_target_blocks : split_column_blocks;
   const std::int64_t wanted = blocks / tiles, possible = rnumel / part;
   const std::int64_t splits = wanted < possible ? wanted : possible;
-  return splits < (o == orientation::row ? split_least : 2) ? 1 : splits;
+  return splits < 2 ? 1 : splits;
 }
 
 namespace detail {
+/// The parts of a row of this body.
+template <class Body>
+constexpr std::int64_t row_splits(std::int64_t numel, std::int64_t rnumel) {
+  return split_facts<Body>::can_split ? num_splits(orientation::row, numel, rnumel, row_part<Body>) : 1;
+}
+
 /// Reductions whose rows several blocks may share although the body has several phases.
 template <class Body, orientation O>
 constexpr bool shares_rows() {
@@ -200,9 +224,12 @@ template <class Body, orientation O>
 constexpr workspace_size split_workspace(std::int64_t numel, std::int64_t rnumel) {
   using facts = detail::split_facts<Body>;
   if constexpr (facts::can_split) {
-    const std::int64_t splits = num_splits(O, numel, rnumel);
-    const std::int64_t meetings = O == orientation::row ? numel : detail::most_column_tiles(numel);
-    if (splits > 1) return detail::workspace_of(meetings, facts::offset(facts::size, numel, splits));
+    const std::int64_t splits =
+        O == orientation::row ? detail::row_splits<Body>(numel, rnumel) : num_splits(O, numel, rnumel);
+    if (splits > 1 && O == orientation::row)
+      return detail::workspace_of(detail::shared_row_facts<Body>::counters(numel, splits), 0);
+    if (splits > 1)
+      return detail::workspace_of(detail::most_column_tiles(numel), facts::offset(facts::size, numel, splits));
   }
   return {};
 }

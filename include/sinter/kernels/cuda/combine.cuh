@@ -302,13 +302,21 @@ struct steps_of_phase<body<S...>, P, Ways, std::index_sequence<I...>> {
   }
 };
 
-/// Evaluates the statements that Which::select(s) names, and steps the reductions of phase P.
+/// Evaluates the statements that Which::select(s) names, and steps the reductions of phase P: those that go first are
+/// done already.
+template <class Which, int P, int Ways, class Accumulators, class Frame, class Args>
+__device__ __forceinline__ void evaluate_rest_and_step(Accumulators& acc, Frame& f,
+                                                       const tile<typename Frame::tiling>& t, const Args& args) {
+  using steps = steps_of_phase<typename Frame::body_type, P, Ways>;
+  evaluate_rest<Which>(f, t, args, false, [&](int u) { steps::item(acc, f, t, u); });
+  steps::tile_done(acc, f, t);
+}
+/// All of them.
 template <class Which, int P, int Ways, class Accumulators, class Frame, class Args>
 __device__ __forceinline__ void evaluate_and_step(Accumulators& acc, Frame& f, const tile<typename Frame::tiling>& t,
                                                   const Args& args) {
-  using steps = steps_of_phase<typename Frame::body_type, P, Ways>;
-  evaluate<Which>(f, t, args, false, [&](int u) { steps::item(acc, f, t, u); });
-  steps::tile_done(acc, f, t);
+  evaluate_first<Which>(f, t, args);
+  evaluate_rest_and_step<Which, P, Ways>(acc, f, t, args);
 }
 
 }  // namespace sinter::cuda::detail

@@ -75,7 +75,7 @@ struct combo_loop<reduction_loop<Body, orientation::row, Rnumel, Numel>> {
     if (args.numel <= 0) return 0;
     const bool wide = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                       access_facts<Body>::template fits<width, loop_var::r>(args);
-    const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
+    const std::int64_t splits = sinter::detail::row_splits<Body>(args.numel, args.rnumel);
     at.variant = wide ? combo_variant::wide : combo_variant::narrow_long;
     at.part = of.template give<loop>(share_row(args.rnumel, splits, of.memory, of.stream, of.name), args);
     const row_shape shape = wide ? loop_shape(args.rnumel, width, items, combo_block)

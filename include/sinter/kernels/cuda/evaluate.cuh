@@ -123,15 +123,19 @@ struct every_statement {
   static constexpr bool select(int) { return true; }
 };
 
-/// Evaluates the statements that Which::select(s) names, in order. Row values are stored where `row_writer`; step(u)
-/// follows when item u is done.
+/// The statements that go first, of those that Which::select(s) names; what follows them is evaluate_rest's matter.
+template <class Which, class Frame, class Args>
+__device__ __forceinline__ void evaluate_first(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                               bool row_writer = false) {
+  const whereabouts<Frame, Args> at{{}, f, t, args, row_writer};
+  run_items(sinter::detail::listed<chosen_statements<Which, Frame, true>>{}, at);
+}
+/// The others. Row values are stored where `row_writer`; step(u) follows when item u is done.
 template <class Which, class Frame, class Args, class Step = no_step>
-__device__ __forceinline__ void evaluate(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
-                                         bool row_writer = false, const Step& step = {}) {
-  using first = chosen_statements<Which, Frame, true>;
+__device__ __forceinline__ void evaluate_rest(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                              bool row_writer = false, const Step& step = {}) {
   using others = chosen_statements<Which, Frame, false>;
   const whereabouts<Frame, Args> at{{}, f, t, args, row_writer};
-  run_items(sinter::detail::listed<first>{}, at);
   if constexpr (others::facts.count > 0 || !std::is_same_v<Step, no_step>) {
 #pragma unroll
     for (int u = 0; u < Frame::tiling::items; ++u) {
@@ -139,6 +143,13 @@ __device__ __forceinline__ void evaluate(Frame& f, const tile<typename Frame::ti
       step(u);
     }
   }
+}
+/// Evaluates the statements that Which::select(s) names, in order.
+template <class Which, class Frame, class Args, class Step = no_step>
+__device__ __forceinline__ void evaluate(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
+                                         bool row_writer = false, const Step& step = {}) {
+  evaluate_first<Which>(f, t, args, row_writer);
+  evaluate_rest<Which>(f, t, args, row_writer, step);
 }
 
 }  // namespace sinter::cuda::detail

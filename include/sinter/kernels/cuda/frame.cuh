@@ -33,6 +33,7 @@ struct tiling {
   static constexpr bool padded = false;       // what is staged has room around it for vectors that rows end in
   static constexpr bool adjoining = false;    // ... none: other rows begin where one ends
   static constexpr bool shifted = false;      // rows may begin and end inside of a vector; see shifted.hpp
+  static constexpr bool in_vectors = false;   // rows begin anywhere, but items are aligned in memory
   static constexpr drift drifts = drift::none;
   static constexpr bool loose = false;  // items may begin anywhere in memory; see loose.hpp
   static constexpr bool walks = false;  // ... and rows end anywhere inside of them

@@ -27,6 +27,8 @@ struct lane_shape {
   static constexpr touch touches = facts::template along<tiling::vector, steps>.touches[I];
   /// An access along a row that may begin and end inside of a vector.
   static constexpr bool in_shifted_row = tiling::shifted && info.reads_r;
+  /// Neighbours along a row lie in a vector.
+  static constexpr bool in_vectors = in_shifted_row || (tiling::in_vectors && info.reads_r);
   /// An access of lanes that may lie beside the columns: as vectors lie in memory, or of the nearest column for each.
   static constexpr drift drifts = !info.reads_x                                     ? drift::none
                                   : tiling::drifts == drift::whole && !info.reads_r ? drift::single
@@ -37,11 +39,11 @@ struct lane_shape {
   template <class T, class At>
   using memory =
       lanes_at<T, At, tiling::vector, width,
-               in_shifted_row || drifts == drift::whole                                           ? access::contiguous
+               in_vectors || drifts == drift::whole                                               ? access::contiguous
                : width == 1 || drifts == drift::single || (tiling::walks && loose_at<At>::breaks) ? access::irregular
                : !stays_aligned && touches.where.kind == access::contiguous                       ? access::strided
                                                                                                   : touches.where.kind,
-               in_shifted_row ? 1 : touches.where.step, read_only>;
+               in_vectors ? 1 : touches.where.step, read_only>;
   /// One index for all neighbours, and neighbours in memory: a row of an embedding table.
   static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
 };

@@ -17,27 +17,12 @@
 #include "sinter/kernels/cuda/reduction/short.cuh"
 #include "sinter/kernels/cuda/reduction/staged.cuh"
 #include "sinter/kernels/cuda/reduction/streamed_launch.cuh"
+#include "sinter/kernels/cuda/reduction/swept_launch.cuh"
 #include "sinter/kernels/two_pass.hpp"
 
 namespace sinter::cuda {
 
 namespace detail {
-
-/// The part of each block of a row.
-inline split_part share_row(std::int64_t rnumel, std::int64_t splits, kernel_memory& memory, cudaStream_t stream,
-                            const char* name) {
-  if (splits <= 1) return {rnumel};
-  split_part part{sinter::detail::round_up((rnumel + splits - 1) / splits, 256), static_cast<int>(splits)};
-  part.counters = memory.counters(stream, name), part.states = memory.states();
-  return part;
-}
-
-/// Blocks beyond the first grid dimension go to the third, rounded up: kernels check their row.
-inline dim3 grid_of(std::int64_t blocks, std::int64_t splits) {
-  constexpr std::int64_t most = 0x7fffffff;
-  const std::int64_t z = (blocks + most - 1) / most;
-  return dim3(static_cast<unsigned>((blocks + z - 1) / z), static_cast<unsigned>(splits), static_cast<unsigned>(z));
-}
 
 /// Threads is 0 where only `shape` knows. Where a shift is given, rows begin and end anywhere.
 template <int Width, int Items, int Threads, int MaxBlock, int Full, class... S, class Args, class... Shift>
@@ -303,9 +288,13 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   constexpr held_lanes lanes = lanes_of_body<held>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   constexpr stream_shape streamed = stream_shape_of<held, width, StaticRnumel, can_split>;
-  const std::int64_t splits = can_split ? num_splits(orientation::row, args.numel, args.rnumel) : 1;
+  const std::int64_t splits = sinter::detail::row_splits<Body>(args.numel, args.rnumel);
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
+  if constexpr (sweeps_rows<Body, StaticRnumel>) {
+    const bool swept = splits > 1 || args.rnumel >= swept_least;
+    if (swept && (sweeps_all<Body> || !fits) && launch_swept(Body{}, args, splits, memory, stream, name)) return;
+  }
   if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
   if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
   if constexpr (StaticRnumel < 0)
@@ -393,8 +382,8 @@ template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = 
 void reduction(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_reduction, "reduction: the body reduces nothing; use pointwise");
   if (args.numel <= 0) return;
-  if constexpr (O == orientation::row) detail::reduce_rows<Body, StaticRnumel>(args, memory, stream, name);
-  else detail::reduce_columns<Body, StaticNumel>(args, memory, stream, name);
+  if constexpr (O == orientation::column) detail::reduce_columns<Body, StaticNumel>(args, memory, stream, name);
+  else detail::reduce_rows<Body, StaticRnumel>(args, memory, stream, name);
 }
 
 }  // namespace sinter::cuda

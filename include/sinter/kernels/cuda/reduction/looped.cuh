@@ -24,23 +24,61 @@ struct split_part {
 
 namespace detail {
 
-/// Leaves the block's states in the workspace; true in the block that comes last, which then has those of all parts, in
-/// the order of the parts: the result does not depend on who came when.
-template <class Threads, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ bool last_of_row(body<S...>, std::index_sequence<I...>, Accumulators& acc,
-                                            const split_part& part, std::int64_t numel, std::int64_t row, int split,
-                                            const Threads& threads) {
-  using facts = sinter::detail::split_facts<body<S...>>;
-  const part_states states{part.states, numel, part.splits};
+/// Leaves the block's states for the others, in words that are marked: neither who leaves them nor who looks for them
+/// needs a fence. True in the block that comes last, which then has those of all parts, in the order of the parts: the
+/// result does not depend on who came when.
+template <int P, class Threads, class Accumulators, class Body>
+__device__ __forceinline__ bool last_of_row(Body, Accumulators& acc, const split_part& part, std::int64_t numel,
+                                            std::int64_t row, int split, const Threads& threads) {
+  using reductions = reductions_of_phase<Body, P>;
+  const row_states<Body> states{part.counters, numel, part.splits};
   __shared__ bool last;
   if (threads.thread() == 0) {
-    (publish_state<reduction_of<S>::is, static_cast<int>(I), S, facts>(acc, states, row, split), ...);
+    reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+      states.template of<N, typename reduction_of<R>::state>(row)[split].write(lanes_of<N>(acc)[0]);
+    });
     const meeting_place place{part.counters + row, static_cast<unsigned>(part.splits)};
-    last = place.come() + 1 == place.all;
+    last = place.come_unordered() + 1 == place.all;
   }
   __syncthreads();
   if (!last) return false;
-  (collect_states<reduction_of<S>::is, static_cast<int>(I), S, facts>(acc, states, row, threads), ...);
+  reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+    using fold = reduction_of<R>;
+    using slot = marked<typename fold::state>;
+    constexpr int together = slot::count <= 2 ? 4 : slot::count <= 4 ? 2 : 1;  // on their way
+    slot* const parts = states.template of<N, typename fold::state>(row);
+    auto state = fold::init();
+    for (int first = threads.thread(); first < part.splits; first += together * threads.count()) {
+      slot seen[together];
+      const auto each = [&](const auto& use) {
+#pragma unroll
+        for (int u = 0; u < together; ++u)
+          if (const int k = first + u * threads.count(); k < part.splits) use(seen[u], parts[k]);
+      };
+      each([](slot& now, const slot& there) { now = there.read(); });
+      each([&](slot& now, slot& there) {
+        while (!now.is_there()) now = there.read();
+        state = fold::combine(state, now.value());
+        there.clear();
+      });
+    }
+    lanes_of<N>(acc)[0] = state;
+  });
+  return true;
+}
+
+/// All states of phase P of the row into one, of all parts if there are several; false when another block goes on.
+template <int P, int Ways, class Threads, class Accumulators, class Body, class Numbers>
+__device__ __forceinline__ bool combine_parts(Body, Numbers numbers, Accumulators& acc, const split_part& part,
+                                              std::int64_t numel, std::int64_t row, int split, unsigned char* storage,
+                                              const Threads& threads) {
+  combine_row<P, Ways>(Body{}, numbers, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
+  if constexpr (sinter::detail::split_facts<Body>::can_split) {
+    if (part.splits > 1) {
+      if (!last_of_row<P>(Body{}, acc, part, numel, row, split, threads)) return false;
+      combine_row<P, 1>(Body{}, numbers, acc, storage + (P + 1) % 2 * largest_phase<Body, 32>, threads);
+    }
+  }
   return true;
 }
 
@@ -68,13 +106,7 @@ __device__ __forceinline__ bool looped_phase(Frame& f, tile<Tiling>& t, const Ar
                           static_cast<index>(end) - Tiling::width);
       evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, args);
     }
-    combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
-    if constexpr (can_split) {
-      if (part.splits > 1) {
-        if (!last_of_row(Body{}, numbers{}, acc, part, args.numel, row, split, threads)) return false;
-        combine_row<P, 1>(Body{}, numbers{}, acc, storage + (P + 1) % 2 * largest_phase<Body, 32>, threads);
-      }
-    }
+    if (!combine_parts<P, Ways>(Body{}, numbers{}, acc, part, args.numel, row, split, storage, threads)) return false;
     finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
   }
   return true;
@@ -109,22 +141,12 @@ __device__ __forceinline__ void looped_row(const Args& args, const split_part& p
       threads.thread() == 0 && row_ok, storage, split, threads);
 }
 
-/// Blocks that a multiprocessor shall run at once; 0 leaves that to the assembler, which may spill several states of
-/// more than two words.
-template <class Body>
-inline constexpr int looped_blocks = [] {
-  int large = 0;
-  for (int s = 0; s < Body::size; ++s) large += sinter::detail::split_facts<Body>::bytes[s] > 8;
-  return large > 1 ? 1 : 0;
-}();
-
 }  // namespace detail
 
 /// One row per blockDim.x threads, walked in tiles, once per phase; blockIdx.y is the part of a split row (one row per
-/// block then). Any rnumel that fits Index.
+/// block then). Any rnumel that fits Index. (Left to itself the assembler may spill for more blocks at once.)
 template <class Body, int Width, int Items, int MaxBlock, class Index, class Args>
-__global__ void __launch_bounds__(MaxBlock, detail::looped_blocks<Body>)
-    reduction_looped(const Args args, const split_part part) {
+__global__ void __launch_bounds__(MaxBlock, 1) reduction_looped(const Args args, const split_part part) {
   detail::begin_kernel();
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.z;

@@ -94,7 +94,22 @@ __device__ __forceinline__ void finish_row_phase(body<S...>, std::index_sequence
       [&]<int N, class R>(std::integral_constant<int, N>, R) { finish_row<Threads, true, N, R>(acc, f, threads); });
 }
 
-/// Where the blocks that share rows leave their states for each other, as Facts::offset says: of split.hpp.
+/// Where the blocks that share rows leave their states for each other: words with marks, behind the rows' counters.
+template <class Body>
+struct row_states {
+  using facts = sinter::detail::shared_row_facts<Body>;
+  unsigned* counters;
+  std::int64_t numel;
+  int parts;
+
+  template <int I, class State>
+  __device__ __forceinline__ marked<State>* of(std::int64_t row) const {
+    auto* const first = reinterpret_cast<std::uint64_t*>(counters + facts::first_word(numel));
+    return reinterpret_cast<marked<State>*>(first +
+                                            (row * facts::words_before(facts::size) + facts::words_before(I)) * parts);
+  }
+};
+/// The same in any content, as Facts::offset says: of split.hpp.
 struct part_states {
   void* memory;
   std::int64_t numel;
@@ -107,24 +122,6 @@ struct part_states {
            row * parts;
   }
 };
-template <bool Wanted, int I, class S, class Facts, class Accumulators>
-__device__ __forceinline__ void publish_state(Accumulators& acc, const part_states& states, std::int64_t row,
-                                              int part) {
-  if constexpr (Wanted) states.template of<Facts, I, S>(row)[part] = lanes_of<I>(acc)[0];
-}
-template <bool Wanted, int I, class S, class Facts, class Accumulators, class Threads>
-__device__ __forceinline__ void collect_states(Accumulators& acc, const part_states& states, std::int64_t row,
-                                               const Threads& threads) {
-  if constexpr (Wanted) {
-    using fold = reduction_of<S>;
-    const auto* parts = states.template of<Facts, I, S>(row);
-    auto state = fold::init();
-    for (int k = threads.thread(); k < states.parts; k += threads.count())
-      state = fold::combine(state, read_shared_by_blocks(parts + k));
-    lanes_of<I>(acc)[0] = state;
-  }
-}
-
 /// Independent states per thread: more hide the latency of a step, fewer save registers when states are large or many.
 template <class Body, int Lanes>
 inline constexpr int row_ways = [] {

@@ -1,0 +1,130 @@
+// Rows that are read once and leave little behind: bodies of one phase. They need no place on the chip, wherever they
+// begin: each is swept in vectors that are aligned in memory, and its ends element by element. Which accesses there
+// are, how many threads share a row and into how many parts a long one is cut is decided here; the kernel is
+// swept.cuh. No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/choose.hpp"
+#include "sinter/kernels/cuda/shifted.hpp"
+
+namespace sinter::cuda::detail {
+
+/// An access that moves with the row; of a body in which none does, which has but one row, all that run along it.
+template <bool AnyMoves, class Access>
+struct swept_access : Access {
+  static constexpr bool moves = AnyMoves ? Access::moves : Access::along_r;
+};
+
+/// A load along the row of 16-bit values.
+template <class S>
+inline constexpr bool is_half_of_row = false;
+template <int Slot, class T, class At>
+inline constexpr bool is_half_of_row<load<Slot, T, At, -1>> =
+    sizeof(T) == 2 && std::is_same_v<compute_t<T>, float>&& sinter::detail::at_facts<At>::uses(loop_var::r);
+
+template <class Body>
+struct swept_facts;
+template <class... S>
+struct swept_facts<body<S...>> {
+  using B = body<S...>;
+  static constexpr bool any_moves = (shifted_access<S>::moves || ...);
+  template <class Statement>
+  using access = swept_access<any_moves, shifted_access<Statement>>;
+
+  /// Elements of a vector; 0: these rows cannot be swept so.
+  static constexpr int width = [] {
+    int smallest = 0, largest = 0;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::moves) {
+        if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
+        if (A::bytes > largest) largest = A::bytes;
+      }
+    };
+    (take_in(access<S>{}), ...);
+    const bool possible = ((shifted_access<S>::allowed || !statement_facts<S>::info.reads_r) && ...);
+    if (!possible || smallest == 0) return 0;
+    return 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
+  }();
+
+  /// What all rows share, neighbour after neighbour.
+  SINTER_HOST_DEVICE static constexpr bool is_shared(int s) {
+    int i = 0;
+    bool shared = false;
+    ((shared = shared || (i++ == s && access<S>::along_r && !access<S>::moves)), ...);
+    return shared;
+  }
+  static constexpr bool has_shared = ((access<S>::along_r && !access<S>::moves) || ...);
+
+  static constexpr bool is_half(int s) {
+    constexpr bool all[] = {is_half_of_row<S>..., false};
+    return all[s];
+  }
+
+  /// The shift that all accesses have in common; false: there is none.
+  template <class Args>
+  static bool find(const Args& args, row_shift& shift) {
+    return find_shift<width, access<S>...>(args, shift);
+  }
+};
+
+/// Loads along the row.
+template <class Body>
+inline constexpr int swept_loads = [] {
+  int loads = 0;
+  for (int s = 0; s < Body::size; ++s)
+    loads += phase_facts<Body>::is_element(s) && phase_facts<Body>::stored_bytes(s) > 0 &&
+             phase_facts<Body>::facts::facts.info[s].kind == statement_kind::source;
+  return loads;
+}();
+/// Vectors of a thread whose loads are in flight together: 64 bytes, or 32 values.
+template <class Body>
+inline constexpr int swept_items = [] {
+  const int values = swept_facts<Body>::width * (swept_loads<Body> > 1 ? swept_loads<Body> : 1), items = 32 / values;
+  return items > 4 ? 4 : items > 1 ? items : 1;
+}();
+/// Elements of the shortest row that is swept. Shorter ones are better held, or moved through shared memory.
+inline constexpr long swept_least = 32768;
+/// Is a number all that a thread keeps? Such rows are swept wherever they begin, others only where wide accesses of the
+/// usual kind do not fit.
+template <class Body>
+inline constexpr bool sweeps_all = [] {
+  int states = 0;
+  for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
+  return phase_facts<Body>::is_light && !has_doubles<Body> && states <= 4 && swept_loads<Body> <= 1;
+}();
+
+/// Threads of a block at most, and such blocks that a multiprocessor shall run at once: three where a number is all
+/// that a thread keeps, two where tiles are folded, which takes a register for each value.
+inline constexpr int swept_block = 512;
+template <class Body>
+inline constexpr int swept_blocks = [] {
+  if (!phase_facts<Body>::is_light || has_doubles<Body>) return 1;
+  int states = 0;
+  for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
+  return sweeps_all<Body> && swept_facts<Body>::width <= 8 ? 3 : states <= 32 ? 2 : 1;
+}();
+
+/// How rows of so many vectors, or parts of them, are shared out.
+struct swept_shape {
+  int threads = 0, rows = 1;  // of a row; rows of a block
+  bool evenly = false;        // its blocks shall find all places free; see start_rule
+};
+/// Blocks that can all run at once, on each of 132 multiprocessors as many as the others, are as large as there is room
+/// for, `warps` in all, if they take most of it; otherwise of usual size.
+///
+/// Blocks of one wave that leave places free would come early to where the kernel in front leaves some, more to one
+/// multiprocessor than to another. That costs more than a late start, 1 us, if they have a while to go.
+constexpr swept_shape choose_swept(std::int64_t rows, std::int64_t vectors, int items, int warps) {
+  constexpr int multiprocessors = 132, places = 64, usual = 8, long_sweep = 16;
+  const std::int64_t together = (rows + multiprocessors - 1) / multiprocessors, room = warps / together;
+  const bool fill = room * together * 4 >= 3 * warps;
+  const int most = !fill ? usual : room > swept_block / 32 ? swept_block / 32 : static_cast<int>(room);
+  const int wanted = threads_for((vectors + 2 * items - 1) / (2 * items)),
+            threads = wanted < 32 * most ? wanted : 32 * most;
+  const bool evenly = fill && 16 * rows <= 15 * multiprocessors * (places / most) && vectors >= long_sweep * threads;
+  return {threads, threads < row_block ? row_block / threads : 1, evenly};
+}
+
+}  // namespace sinter::cuda::detail
