@@ -43,7 +43,7 @@ struct block_threads {
 /// MayBeLong: 2^31 elements and more are possible.
 template <class Body, int Width, bool MayBeLong>
 struct combo_pointwise {
-  static constexpr int storage = 0, state_bytes = 0;
+  static constexpr int storage = 0;
   template <int W>
   static constexpr int elements = combo_block* W* pointwise_shape<Body, W>::items;
 
@@ -67,7 +67,7 @@ struct combo_pointwise {
 /// Along > 0: a row stays in the registers of so many threads, Items times Width values each.
 template <class Body, int Width, int Items, int Along, int Full>
 struct combo_rows {
-  static constexpr int storage = 2 * largest_phase<Body, 32>, state_bytes = largest_state<Body>;
+  static constexpr int storage = 2 * largest_phase<Body, 32>;
   static constexpr int narrow_items = 4;
 
   template <class Args>
@@ -90,7 +90,7 @@ struct combo_rows {
 
 template <class Body, int Width>
 struct combo_columns {
-  static constexpr int storage = column_storage<Body, Width>, state_bytes = largest_state<Body>;
+  static constexpr int storage = column_storage<Body, Width>;
 
   template <class Args>
   static __device__ __forceinline__ void run(const Args& args, const combo_place& at, std::int64_t block,
@@ -144,14 +144,10 @@ __device__ __forceinline__ void run_if(const Run& run, int part, std::int64_t bl
   if (mine >= 0 && mine < Run::count) Run::part::run(run.args[mine], run.at[mine], block, memory);
 }
 
-/// Blocks that a multiprocessor shall run at once; 0 leaves that to the assembler, which may spill states of pairs.
-template <class... Run>
-inline constexpr int combo_blocks = ((Run::part::state_bytes > 4) || ...) ? 1 : 0;
-
 }  // namespace detail
 
 template <class... Run>
-__global__ void __launch_bounds__(detail::combo_block, detail::combo_blocks<Run...>)
+__global__ void __launch_bounds__(detail::combo_block, 1)  // left to itself the assembler may spill for more blocks
     combo_loops(const __grid_constant__ combo_arguments<Run...> all) {
   detail::begin_kernel();
   constexpr int sizes[] = {16, Run::part::storage...};

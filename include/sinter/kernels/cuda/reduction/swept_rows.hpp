@@ -95,15 +95,23 @@ inline constexpr bool sweeps_all = [] {
   return phase_facts<Body>::is_light && !has_doubles<Body> && states <= 4 && swept_loads<Body> <= 1;
 }();
 
+/// Does an element statement write?
+template <class Body>
+inline constexpr bool stores_elements = [] {
+  for (int s = 0; s < Body::size; ++s)
+    if (body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s)) return true;
+  return false;
+}();
+
 /// Threads of a block at most, and such blocks that a multiprocessor shall run at once: three where a number is all
-/// that a thread keeps, two where tiles are folded, which takes a register for each value.
+/// that a thread keeps, two where tiles are folded, which takes a register for each value, or written.
 inline constexpr int swept_block = 512;
 template <class Body>
 inline constexpr int swept_blocks = [] {
   if (!phase_facts<Body>::is_light || has_doubles<Body>) return 1;
   int states = 0;
   for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
-  return sweeps_all<Body> && swept_facts<Body>::width <= 8 ? 3 : states <= 32 ? 2 : 1;
+  return sweeps_all<Body> && !stores_elements<Body> && swept_facts<Body>::width <= 8 ? 3 : states <= 32 ? 2 : 1;
 }();
 
 /// How rows of so many vectors, or parts of them, are shared out.
