@@ -104,23 +104,28 @@ bool find_shift(const Args& args, row_shift& shift, bool one_row = false) {
   return any && same;
 }
 
+/// Elements of the vectors in which rows are read by accesses that move with them: 16 bytes of the smallest, unless
+/// that is too much of the largest; 0: none moves.
+template <class... Access>
+inline constexpr int shifted_width = [] {
+  int smallest = 0, largest = 0;
+  const auto take_in = [&]<class A>(A) {
+    if constexpr (A::moves) {
+      if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
+      if (A::bytes > largest) largest = A::bytes;
+    }
+  };
+  (take_in(Access{}), ...);
+  if (smallest == 0) return 0;
+  return 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
+}();
+
 template <class Body>
 struct shifted_facts;
 template <class... S>
 struct shifted_facts<body<S...>> {
   /// Elements of a vector; 0: this body's rows cannot be shifted.
-  static constexpr int width = [] {
-    int smallest = 0, largest = 0;
-    const auto take_in = [&]<class A>(A) {
-      if constexpr (A::moves) {
-        if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
-        if (A::bytes > largest) largest = A::bytes;
-      }
-    };
-    (take_in(shifted_access<S>{}), ...);
-    if (!(shifted_access<S>::allowed && ...) || smallest == 0) return 0;
-    return 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
-  }();
+  static constexpr int width = (shifted_access<S>::allowed && ...) ? shifted_width<shifted_access<S>...> : 0;
 
   /// The shift that all accesses have in common; false: there is none.
   template <class Args>

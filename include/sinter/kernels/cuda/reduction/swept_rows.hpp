@@ -34,19 +34,8 @@ struct swept_facts<body<S...>> {
   using access = swept_access<any_moves, shifted_access<Statement>>;
 
   /// Elements of a vector; 0: these rows cannot be swept so.
-  static constexpr int width = [] {
-    int smallest = 0, largest = 0;
-    const auto take_in = [&]<class A>(A) {
-      if constexpr (A::moves) {
-        if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
-        if (A::bytes > largest) largest = A::bytes;
-      }
-    };
-    (take_in(access<S>{}), ...);
-    const bool possible = ((shifted_access<S>::allowed || !statement_facts<S>::info.reads_r) && ...);
-    if (!possible || smallest == 0) return 0;
-    return 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
-  }();
+  static constexpr int width =
+      ((shifted_access<S>::allowed || !statement_facts<S>::info.reads_r) && ...) ? shifted_width<access<S>...> : 0;
 
   /// What all rows share, neighbour after neighbour.
   SINTER_HOST_DEVICE static constexpr bool is_shared(int s) {

@@ -52,15 +52,7 @@ struct ring_facts<body<S...>> {
 
   /// Elements of a vector, of which the copy engine takes whole ones only; 0: this body's rows cannot pass.
   static constexpr int width = [] {
-    int smallest = 16, largest = 1;
-    const auto take_in = [&]<class A>(A) {
-      if constexpr (A::along_r) {
-        if (A::bytes < smallest) smallest = A::bytes;
-        if (A::bytes > largest) largest = A::bytes;
-      }
-    };
-    (take_in(shifted_access<S>{}), ...);
-    const int widest = 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
+    constexpr int widest = shifted_width<ring_access<S>...>;
     const bool fits = bytes > 0 && widest > 1 && ((ring_bytes<S> * widest % 16 == 0) && ...);
     const bool one_stage = scan_facts<B>::can_split && scan_facts<B>::num_stages == 2;
     return fits && one_stage && (shifted_access<S>::allowed && ...) ? widest : 0;
