@@ -1,7 +1,7 @@
 // What the host benchmarks of sinter and of its peers share: a case is a function of functions.hpp with its tensors, a
 // library is who computes it. Before a case is timed its results are compared with plain loops in double; reported is
-// the best of many calls, and the speed as a percentage of a copy in the same run. Which cases there are is
-// cases.hpp's matter.
+// the best of many calls, and the speed as a percentage of a copy in the same run; programs that are compared take
+// turns instead (peers/compare_cpu.py). Which cases there are is cases.hpp's matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,7 +12,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <iostream>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -108,9 +111,9 @@ double tolerance() {
   return std::is_same_v<T, float> ? 2e-5 : 2e-2;
 }
 
-/// The seconds of the fastest call, of as many as fit into a fifth of a second, and seven at least.
+/// The seconds of the fastest call, of as many as fit into so much time, and so many at least.
 template <class Call>
-double seconds(Call call) {
+double seconds(Call call, double length = 0.2, int least = 7) {
   using clock = std::chrono::steady_clock;
   const auto timed = [&](int calls) {
     const auto start = clock::now();
@@ -119,10 +122,27 @@ double seconds(Call call) {
   };
   const int batch = static_cast<int>(std::clamp(1e-4 / timed(1), 1.0, 1000.0));  // a short call is timed in batches
   double best = timed(batch), total = 0;
-  for (int i = 0; i < 7 || (total < 0.2 && i < 1000); ++i) {
+  for (int i = 0; i < least || (total < length && i < 1000); ++i) {
     const double time = timed(batch);
     best = std::min(best, time);
     total += time * batch;
+  }
+  return best;
+}
+
+/// Whether this program is told when to measure.
+inline const bool takes_turns = std::getenv("SINTER_BENCH_TURNS") != nullptr;
+
+/// Says on a line that the case is ready, and answers each line that says "go" with the seconds of a short measurement.
+/// The least of them.
+template <class Call>
+double seconds_in_turns(const std::string& name, Call call) {
+  double best = std::numeric_limits<double>::infinity();
+  std::cout << "@ " << name << std::endl;
+  for (std::string line; std::getline(std::cin, line) && line == "go";) {
+    const double time = seconds(call, 0.01, 1);
+    best = std::min(best, time);
+    std::cout << "@ " << time << std::endl;
   }
   return best;
 }
@@ -240,9 +260,10 @@ void add(const std::string& name, Function f, in<I...> in_types, out<O...> out_t
     state.SetLabel(Library::name);
     double time = 0;
     for ([[maybe_unused]] auto _ : state) {
-      time = seconds(call);
+      time = takes_turns ? seconds_in_turns(name, call) : seconds(call);
       state.SetIterationTime(time);
     }
+    if (takes_turns) return;
     state.counters["copy_%"] = 100 * bytes / time / copy_speed();
     state.counters["GB/s"] = bytes / time * 1e-9;
     state.counters["MB"] = bytes * 1e-6;

@@ -61,26 +61,49 @@ void check_transposed(std::int64_t batch, std::int64_t rows, std::int64_t column
   CHECK(wrong == 0);
 }
 
-/// softmax, whose exponentials are kept.
-void check_softmax(std::int64_t rows, std::int64_t width) {
+/// exact(row i) of f's results, for rows of exponentials that are kept.
+template <class F, class Exact>
+void check_kept(std::int64_t rows, std::int64_t width, F f, Exact exact) {
   using X = si::tensor<float, si::dyn, si::dim<"width">>;
-  constexpr auto f = si::fuse<X>([](auto x) { return si::softmax(x, si::axis<-1>); });
   auto x = values<float>(rows * width);
   std::vector<float> y(x.size(), NAN);
   f(si::host, X(x.data(), rows, width), X(y.data(), rows, width));
   double worst = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    double total = 0;
-    for (std::int64_t j = 0; j < width; ++j)
-      total += std::exp(static_cast<double>(x[static_cast<std::size_t>(i * width + j)]));
+    std::vector<double> row(x.begin() + i * width, x.begin() + (i + 1) * width);
+    exact(row);
     for (std::int64_t j = 0; j < width; ++j) {
-      const auto at = static_cast<std::size_t>(i * width + j);
-      const double exact = std::exp(static_cast<double>(x[at])) / total;
-      worst = std::fmax(worst, y[at] == y[at] ? std::fabs(y[at] - exact) / exact : INFINITY);
+      const float found = y[static_cast<std::size_t>(i * width + j)];
+      const double wanted = row[static_cast<std::size_t>(j)];
+      worst = std::fmax(worst, found == found ? std::fabs(found - wanted) / wanted : INFINITY);
     }
   }
   INFO(rows << " x " << width);
   CHECK(worst < 2e-6);
+}
+void softmax_of(std::vector<double>& row) {
+  double total = 0;
+  for (double& value : row) total += value = std::exp(value);
+  for (double& value : row) value /= total;
+}
+void check_softmax(std::int64_t rows, std::int64_t width) {
+  constexpr auto f =
+      si::fuse<si::tensor<float, si::dyn, si::dim<"width">>>([](auto x) { return si::softmax(x, si::axis<-1>); });
+  check_kept(rows, width, f, softmax_of);
+}
+/// The last phase reads what is kept from the first one and from the one before it.
+void check_kept_twice(std::int64_t rows, std::int64_t width) {
+  constexpr auto f = si::fuse<si::tensor<float, si::dyn, si::dim<"width">>>([](auto x) {
+    auto e = si::exp(x);
+    return si::softmax(e, si::axis<-1>) * e;
+  });
+  check_kept(rows, width, f, [](std::vector<double>& row) {
+    std::vector<double> e = row;
+    for (double& value : e) value = std::exp(value);
+    row = e;
+    softmax_of(row);
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] *= e[j];
+  });
 }
 
 /// Sums and sample variances of x[b, i, j] over i.
@@ -166,6 +189,10 @@ TEST_CASE("exponentials are kept over rows of any length") {
   check_softmax(9000, 1024);  // and go past the cache
   check_softmax(2900, 3001);  // where a row begins and ends within a line
   check_softmax(900000, 11);  // and where it may not fill one
+  check_softmax(150, 65536);  // one row while the next is computed
+  check_kept_twice(3, 1000);
+  check_kept_twice(2900, 3001);
+  check_kept_twice(150, 65536);
 }
 
 TEST_CASE("columns are reduced by whole rows where there is much to read") {

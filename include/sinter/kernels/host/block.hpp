@@ -33,8 +33,9 @@ class block {
   static constexpr bool is_contiguous = lane_step<At>::of(V, Lanes, Aligned) == 1;
 
   template <class At>
-  std::int64_t offset() const {
-    return at_facts<At>::template offset<std::int64_t>(x_, r_, args_.sizes);
+  std::int64_t offset() const {  // unsigned: a division of what is not negative needs no correction
+    return static_cast<std::int64_t>(at_facts<At>::template offset<std::uint64_t>(
+        static_cast<std::uint64_t>(x_), static_cast<std::uint64_t>(r_), args_.sizes));
   }
   template <class At, class F>
   [[gnu::always_inline]] void runs(F f) const {

@@ -29,10 +29,10 @@ inline constexpr int vector_bytes = 16;
 #endif
 #if defined(__AVX__)
 #define SINTER_ROOT(type) asm("vsqrtp" type " %0, %0" : "+v"(v))
-#define SINTER_STREAM asm volatile("vmovntps %1, %0" : "=m"(*to) : "v"(v))
+#define SINTER_STREAM asm volatile("vmovntps %1, %0" : "=m"(to) : "v"(v))
 #else
 #define SINTER_ROOT(type) asm("sqrtp" type " %0, %0" : "+x"(v))
-#define SINTER_STREAM asm volatile("movntps %1, %0" : "=m"(*to) : "x"(v))
+#define SINTER_STREAM asm volatile("movntps %1, %0" : "=m"(to) : "x"(v))
 #endif
 // At any address of their element type.
 typedef float vector_of_float __attribute__((vector_size(vector_bytes), may_alias, aligned(sizeof(float))));
@@ -49,10 +49,12 @@ typedef double vector_of_double __attribute__((vector_size(vector_bytes), may_al
   *reinterpret_cast<vector_of_double*>(to) = v;
 }
 /// To an address that is a multiple of vector_bytes.
-[[gnu::always_inline]] inline void stream_vector(char* destination, const char* from) {
+template <class T>
+[[gnu::always_inline]] inline void stream_vector(T* destination, const T* from) {
   vector_of_float v;
   std::memcpy(&v, from, sizeof(v));
-  auto* const to = reinterpret_cast<vector_of_float*>(destination);
+  // An array of T, or a loop would read anew what it keeps of its uniforms.
+  auto& to = *reinterpret_cast<T(*)[vector_bytes / sizeof(T)]>(destination);
   SINTER_STREAM;
 }
 /// Before another thread may read what was streamed.
@@ -64,7 +66,8 @@ inline constexpr bool has_vector_instructions = false;
 inline constexpr int vector_bytes = 16;
 inline void root_of_vector(float*, const float*) {}
 inline void root_of_vector(double*, const double*) {}
-inline void stream_vector(char*, const char*) {}
+template <class T>
+inline void stream_vector(T*, const T*) {}
 inline void finish_streams() {}
 #endif
 
@@ -130,8 +133,8 @@ void take_roots(T* to, const T* from, int count) {
 /// A line of 64 bytes past the cache, from one to one.
 template <class T>
 [[gnu::always_inline]] inline void stream_line(T* to, const T* from) {
-  for (int k = 0; k < 64; k += vector_bytes)
-    stream_vector(reinterpret_cast<char*>(to) + k, reinterpret_cast<const char*>(from) + k);
+  constexpr int lanes = vector_bytes / static_cast<int>(sizeof(T));
+  for (int k = 0; k < 64 / static_cast<int>(sizeof(T)); k += lanes) stream_vector(to + k, from + k);
 }
 
 /// Lanes [begin, end) of the line that begins at `to`: from[i] goes to lane i + shift.
@@ -145,7 +148,7 @@ template <class T>
   vector_of_float v;
   std::memcpy(&v, lines + lanes, 64);
   const std::uint64_t mask = (~std::uint64_t(0) >> (64 - (end - begin) * size)) << begin * size;
-  auto& line = *reinterpret_cast<T(*)[lanes]>(to);  // of T, or a loop would read anew what it keeps of its uniforms
+  auto& line = *reinterpret_cast<T(*)[lanes]>(to);  // as in stream_vector
   asm volatile("vmovdqu8 %1, %0%{%2%}" : "+m"(line) : "v"(v), "Yk"(mask));
 #else
   std::memcpy(to + begin, from + begin - shift, static_cast<std::size_t>(end - begin) * sizeof(T));

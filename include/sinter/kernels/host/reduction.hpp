@@ -43,9 +43,29 @@ inline constexpr bool writes_late<Evaluator, body<S...>> = [] {
   }
   return takes_long;
 }();
-/// A longer row, one that waits beside it to be written, one that is asked for and what is kept of two would fill more
-/// than half of an L2 cache of 1 MiB.
-inline constexpr std::int64_t longest_row_in_turn = longest_kept_row / 4;
+/// Whether the last phase of a row reads tensors along it, not just what is kept.
+template <class Evaluator, class Body>
+inline constexpr bool reads_late = false;
+template <class Evaluator, class... S>
+inline constexpr bool reads_late<Evaluator, body<S...>> = [] {
+  using facts = typename Evaluator::facts;
+  bool read[facts::size + 1]{};
+  for (int s = facts::size - 1; s >= 0; --s) {
+    const auto& info = facts::facts.info[s];
+    const bool is_kept = Evaluator::layout_type::facts.where[s] == residence::kept;
+    const bool is_late = facts::where(s) == scope::element && facts::phase(s) == facts::num_phases - 1;
+    if (is_kept || !(is_late || read[s])) continue;
+    if (info.kind == statement_kind::source && info.reads_x && info.reads_r) return true;
+    for (int operand : info.operands)
+      if (operand >= 0) read[operand] = true;
+  }
+  return false;
+}();
+/// A longer row, one that waits beside it to be written, one that is asked for and what is kept would fill more than
+/// half of an L2 cache of 1 MiB. What is kept alone may be as long as ever.
+template <class Evaluator>
+inline constexpr std::int64_t longest_row_in_turn =
+    reads_late<Evaluator, typename Evaluator::body_type> ? longest_kept_row / 4 : longest_kept_row;
 
 /// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`. The last phase of
 /// the row where `late` sits, if any, goes along.
@@ -59,11 +79,11 @@ template <int P, class Evaluator>
   if constexpr (Evaluator::lane_variable == loop_var::r) {
     for (std::int64_t r = first; r < last; r += Evaluator::lanes) {
       const int count = last - r < Evaluator::lanes ? static_cast<int>(last - r) : Evaluator::lanes;
+      if constexpr (is_late && to_last == 1)
+        if (late != nullptr) late->write_block(r, count);  // before what is kept of this row takes the place
       e.seat(x, r, count);
       if constexpr (is_late && to_last == 0) e.write_block(r, count);
       else e.template elements<P>(running);
-      if constexpr (is_late && to_last == 1)
-        if (late != nullptr) late->write_block(r, count);
     }
     Evaluator::template collect<P>(running, into, last - first);
   } else {
@@ -233,7 +253,7 @@ void reduction(const Args& args, int threads = 0) {
     }
   if (threads <= 0) threads = default_threads();
   if constexpr (detail::writes_late<evaluator, Body>)
-    if (args.numel >= threads && args.rnumel <= detail::longest_row_in_turn && evaluator(args).has_streams())
+    if (args.numel >= threads && args.rnumel <= detail::longest_row_in_turn<evaluator> && evaluator(args).has_streams())
       return parallel_for(
           0, args.numel, detail::units_per_piece<evaluator>(args, threads), threads,
           [&args](std::int64_t first, std::int64_t last) { detail::rows_in_turn<evaluator>(args, first, last); });

@@ -111,7 +111,9 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   void point_to_row() {
     if constexpr (where<N> == residence::kept) {
       const std::int64_t length = keeps_ ? (args_.rnumel + line_bytes - 1) / line_bytes * line_bytes : lanes;
-      at_slot<N>() = row_memory<value_type<N>, N>(max_turns * length) + number_ * length + (keeps_ ? r_ : 0);
+      // What is computed beside the writing of the row before takes its place, block by block.
+      const int number = facts::phase(N) + 2 == facts::num_phases ? 0 : number_;
+      at_slot<N>() = row_memory<value_type<N>, N>(max_turns * length) + number * length + (keeps_ ? r_ : 0);
     }
   }
   template <int Mask>
@@ -314,25 +316,38 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     if constexpr (streaming<statement<N>>::is_possible) at_slot<N>() = streaming<statement<N>>::of(body_type{}, args_);
   }
   /// Past the cache, each line as soon as it is computed: of many at once the memory would not take all, and computing
-  /// waits. Of the first and the last one only a part may be ours.
+  /// waits.
   template <int A, class T>
   [[gnu::noinline]] void stream_lanes(T* to, int first, int count) {
+    constexpr int line = line_bytes / static_cast<int>(sizeof(T));
+    const int head = static_cast<int>(-reinterpret_cast<std::uintptr_t>(to) % line_bytes / sizeof(T));
+    const int whole = count < head ? 0 : (count - head) / line * line;
+    if (whole != count) stream_parts<A>(to, first, count, head, whole);
+    alignas(line_bytes) T values[line];
+    for (int at = head; at < head + whole; at += line) {
+      write_line<line>(values, [this, from = first + at](int i) { return value<A>(from + i); });
+      stream_line(to + at, values);
+    }
+    has_streamed_ = true;
+  }
+  /// What is ours of the lines before and after so many `whole` ones.
+  template <int A, class T>
+  [[gnu::noinline]] void stream_parts(T* to, int first, int count, int head, int whole) {
     constexpr int line = line_bytes / static_cast<int>(sizeof(T));
     const auto values = [this, first](int from) {
       return [this, at = first + from](int i) { return value<A>(at + i); };
     };
     if (count < line) return write_run(to, count, fixed_step<1>{}, values(0));
-    if (reinterpret_cast<std::uintptr_t>(to + count) % line_bytes != 0) __builtin_prefetch(to + count, 1);
-    for (int at = -static_cast<int>(reinterpret_cast<std::uintptr_t>(to) % line_bytes / sizeof(T)); at < count;
-         at += line) {
-      const int begin = at < 0 ? 0 : at, end = at + line < count ? at + line : count;
-      const int from = begin + line <= count ? begin : count - line;
-      alignas(line_bytes) T whole[line];
-      write_line<line>(whole, values(from));
-      if (end - begin == line) stream_line(to + begin, whole);
-      else write_part(to + at, whole, from - at, begin - at, end - at);
+    // The next block will write the rest of the last line: it is fetched meanwhile.
+    if (head + whole != count) __builtin_prefetch(to + count, 1);
+    const int parts[2][2] = {{0, head}, {head + whole, count}};
+    for (const auto& [begin, end] : parts) {
+      if (begin == end) continue;
+      const int from = begin + line <= count ? begin : count - line, start = begin == 0 ? head - line : begin;
+      alignas(line_bytes) T part[line];
+      write_line<line>(part, values(from));
+      write_part(to + start, part, from - start, begin - start, end - start);
     }
-    has_streamed_ = true;
   }
   template <int N, int Slot, class T, int A, class At, int Mask>
   void evaluate(store<Slot, T, A, At, Mask>) {

@@ -16,23 +16,22 @@
 namespace sinter::cpu::detail {
 
 /// A value kept as a type that no tensor has: no store can change it, so a loop may read it once, ahead of its lanes.
+/// (A type of one byte would not do: what is written may be part of anything in bytes.)
 template <class T>
 class steady_value {
-  enum class byte : std::uint8_t {};
   enum class two : std::uint16_t {};
   enum class four : std::uint32_t {};
   enum class eight : std::uint64_t {};
-  using bits =
-      std::conditional_t<sizeof(T) == 1, byte,
-                         std::conditional_t<sizeof(T) == 2, two, std::conditional_t<sizeof(T) == 4, four, eight>>>;
+  using bits = std::conditional_t<sizeof(T) <= 2, two, std::conditional_t<sizeof(T) == 4, four, eight>>;
+  using whole = std::conditional_t<sizeof(T) == 1, std::uint8_t, bits>;
   bits bits_;
 
  public:
   steady_value& operator=(T value) {
-    bits_ = __builtin_bit_cast(bits, value);
+    bits_ = static_cast<bits>(__builtin_bit_cast(whole, value));
     return *this;
   }
-  operator T() const { return __builtin_bit_cast(T, bits_); }
+  operator T() const { return __builtin_bit_cast(T, static_cast<whole>(bits_)); }
 };
 
 template <int I, class Statement, residence Where, int Lanes>
