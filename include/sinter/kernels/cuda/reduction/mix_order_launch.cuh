@@ -97,6 +97,16 @@ Args exchanged(Args args) {
   return args;
 }
 
+/// What `combiners` blocks combine: of each of `numel` columns, or rows, the states of `splits` parts.
+inline split_part share_combining(std::int64_t length, std::int64_t numel, std::int64_t splits, std::int64_t combiners,
+                                  void* states) {
+  split_part part{length, static_cast<int>(splits), static_cast<int>(combiners), column_block, nullptr, states};
+  // So that a thread has sixteen states, and every block some columns.
+  while (part.along > 8 && (column_block / part.along * 16 < splits || part.along / 2 * combiners >= numel))
+    part.along /= 2;
+  return part;
+}
+
 /// Parts of one pass. False: it was not launched.
 template <class... R, class... C, class Args>
 bool launch_tiles(body<R...>, body<C...>, const Args& args, kernel_memory& memory, cudaStream_t stream,
@@ -119,21 +129,22 @@ bool launch_tiles(body<R...>, body<C...>, const Args& args, kernel_memory& memor
       const std::int64_t wanted = 4 * at_once / shape.tiles + 1;
       shape.splits = wanted < most ? wanted : most;
     }
-    const std::int64_t deep = column_block / shape.along;
-    split_part columns{sinter::detail::round_up((args.numel + shape.splits - 1) / shape.splits, deep)}, rows;
-    if (shape.splits > 1)
-      columns = share_columns(shape.span < args.rnumel ? shape.span : args.rnumel, columns.length, shape.splits,
-                              shape.tiles, column_block, memory, stream, name);
-    if (shape.tiles > 1) {
-      rows = share_columns(columns.length, 0, shape.tiles, shape.splits, column_block, memory, stream, name);
-      rows.counters += shape.tiles;
-      if (shape.splits > 1)
-        rows.states = static_cast<unsigned char*>(rows.states) +
-                      sinter::detail::split_facts<column>::offset(column::size, args.rnumel, shape.splits);
+    const std::int64_t deep = column_block / shape.along, parts = shape.tiles * shape.splits;
+    split_part columns{sinter::detail::round_up((args.numel + shape.splits - 1) / shape.splits, deep)}, rows, meeting;
+    if (parts > 1) {
+      const std::int64_t most = 2 * limits_of_device(name).multiprocessors, some = parts < most ? parts : most;
+      const std::int64_t of_rows = shape.tiles == 1 ? 0 : shape.splits == 1 ? some : some / 2;
+      meeting = {0, static_cast<int>(parts), static_cast<int>(some), 1, memory.counters(stream, name)};
+      columns = share_combining(columns.length, args.rnumel, shape.splits, some - of_rows, memory.states());
+      rows = share_combining(
+          0, args.numel, shape.tiles, of_rows,
+          static_cast<unsigned char*>(memory.states()) +
+              (shape.splits > 1 ? sinter::detail::split_facts<column>::offset(column::size, args.rnumel, shape.splits)
+                                : 0));
     }
     launch(&mix_order_tiles<row, column, width, items, blocks, Args>,
            dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
-           name, exchanged(args), columns, rows, shape, shift);
+           name, exchanged(args), columns, rows, meeting, shape, shift);
     return true;
   }
   return false;

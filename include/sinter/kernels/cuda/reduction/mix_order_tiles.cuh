@@ -164,11 +164,12 @@ __device__ __forceinline__ void walk_pieces(Accumulators& sums, const Args& args
 }  // namespace detail
 
 /// Over args.numel columns and args.rnumel rows. Each block: shape.span columns, at most a warp's; blockIdx.y is the
-/// part of the rows, `columns.length` of them, in which blocks meet by `rows` if pieces are several.
+/// part of the rows, `columns.length` of them. All blocks meet once: some of the last ones combine `rows`, if their
+/// pieces are several, the others `columns`.
 template <class Row, class Column, int Width, int Items, int MinBlocks, class Args>
 __global__ void __launch_bounds__(detail::column_block, MinBlocks)
-    mix_order_tiles(const Args args, const split_part columns, const split_part rows, const detail::column_shape shape,
-                    const detail::row_shift shift) {
+    mix_order_tiles(const Args args, const split_part columns, const split_part rows, const split_part meeting,
+                    const detail::column_shape shape, const detail::row_shift shift) {
   detail::begin_kernel();
   using numbers = std::make_index_sequence<Column::size>;
   using row_numbers = std::make_index_sequence<Row::size>;
@@ -207,19 +208,18 @@ __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     else detail::walk_pieces<Row, Column, elements>(sums, args, x, first, stop, first, shape, piece, rows);
   }
 
-  const detail::shared_columns mine =
-      detail::finish_shifted<Width>(Column{}, numbers{}, sums, args, columns, shape, shift, storage);
-  __shared__ int orders[2];
+  detail::finish_shifted<Width>(Column{}, numbers{}, sums, args, columns, shape, shift, storage);
+  if (meeting.splits == 1) return;
+  __shared__ int order;
   __syncthreads();
-  if (thread == 0) orders[0] = columns.splits > 1 ? detail::come_to_meeting(columns, mine.set) : -1;
-  if (thread == 32) orders[1] = rows.splits > 1 ? detail::come_to_meeting(rows, blockIdx.y) : -1;
+  if (thread == 0) order = detail::come_to_meeting(meeting, 0);
   __syncthreads();
-  if (orders[1] >= 0)
-    detail::combine_met(Row{}, row_numbers{}, args, rows, args.rnumel, {blockIdx.y, begin, end}, orders[1], thread,
-                        storage);
-  __syncthreads();
-  if (orders[0] >= 0)
-    detail::combine_met(Column{}, numbers{}, args, columns, args.numel, mine, orders[0], thread, storage);
+  if (order < 0) return;
+  if (order < rows.combiners)
+    detail::combine_met(Row{}, row_numbers{}, args, rows, args.rnumel, {0, 0, args.rnumel}, order, thread, storage);
+  else
+    detail::combine_met(Column{}, numbers{}, args, columns, args.numel, {0, 0, args.numel}, order - rows.combiners,
+                        thread, storage);
 }
 
 }  // namespace sinter::cuda
