@@ -155,6 +155,24 @@ template <class T>
 #endif
 }
 
+/// to[i] = value(i) for i in [0, head) and from head + whole to count: parts of lines before and after so many elements
+/// in whole lines.
+template <class T, class Value>
+[[gnu::always_inline]] inline void write_parts(T* to, int count, int head, int whole, Value value) {
+  constexpr int line = 64 / static_cast<int>(sizeof(T));
+  if (count < line) return write_run(to, count, fixed_step<1>{}, value);
+  // The next block will write the rest of the last line: it is fetched meanwhile.
+  if (head + whole != count) __builtin_prefetch(to + count, 1);
+  const int parts[2][2] = {{0, head}, {head + whole, count}};
+  for (const auto& [begin, end] : parts) {
+    if (begin == end) continue;
+    const int from = begin + line <= count ? begin : count - line, start = begin == 0 ? head - line : begin;
+    alignas(64) T part[line];
+    write_line<line>(part, [=](int i) { return value(from + i); });
+    write_part(to + start, part, from - start, begin - start, end - start);
+  }
+}
+
 // ---- small squares turned ------------------------------------------------------------------------------------------
 
 /// to[j * stride + i] = from[i * step + j] for i and j below turned_at_once<T>.

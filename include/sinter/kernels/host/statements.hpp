@@ -330,24 +330,10 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     }
     has_streamed_ = true;
   }
-  /// What is ours of the lines before and after so many `whole` ones.
+  /// Of the first and the last line only a part may be ours.
   template <int A, class T>
   [[gnu::noinline]] void stream_parts(T* to, int first, int count, int head, int whole) {
-    constexpr int line = line_bytes / static_cast<int>(sizeof(T));
-    const auto values = [this, first](int from) {
-      return [this, at = first + from](int i) { return value<A>(at + i); };
-    };
-    if (count < line) return write_run(to, count, fixed_step<1>{}, values(0));
-    // The next block will write the rest of the last line: it is fetched meanwhile.
-    if (head + whole != count) __builtin_prefetch(to + count, 1);
-    const int parts[2][2] = {{0, head}, {head + whole, count}};
-    for (const auto& [begin, end] : parts) {
-      if (begin == end) continue;
-      const int from = begin + line <= count ? begin : count - line, start = begin == 0 ? head - line : begin;
-      alignas(line_bytes) T part[line];
-      write_line<line>(part, values(from));
-      write_part(to + start, part, from - start, begin - start, end - start);
-    }
+    write_parts(to, count, head, whole, [this, first](int i) { return value<A>(first + i); });
   }
   template <int N, int Slot, class T, int A, class At, int Mask>
   void evaluate(store<Slot, T, A, At, Mask>) {
