@@ -161,9 +161,11 @@ struct loose_facts<body<S...>> {
   static constexpr bool walks = (loose_access<S>::breaks || ...) && !masked;
 
   /// Where chunks cannot be walked, three of four have to be simple; of elements of four bytes, which a warp moves well
-  /// one by one, those of a warp but for one. Otherwise two of three warps: walking costs all of a warp, but little.
+  /// one by one, those of a warp but for one. Otherwise two of three warps: walking costs all of a warp, but little; of
+  /// elements of 16 bits, where memory leaves the least time because hardly anything is read, it costs more than that.
   static constexpr std::int64_t least_period(int width) {
-    return walks ? 96 * width : width > 4 ? 4 * width : 32 * width;
+    if (walks) return (reads_all || width <= 4 ? 96 : 32) * width;
+    return width > 4 ? 4 * width : 32 * width;
   }
 
   /// Bytes of the elements that are loaded or stored; all loads and stores can be done in chunks.

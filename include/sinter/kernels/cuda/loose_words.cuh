@@ -9,12 +9,12 @@
 
 namespace sinter::cuda::detail {
 
-/// Count neighbours of type T.
-template <class T, int Count>
+/// Count neighbours of type T, in words of Unit bytes at most.
+template <class T, int Count, int Unit = 16>
 class loose_words {
  public:
   static constexpr int bytes = Count * static_cast<int>(sizeof(T));
-  static constexpr int unit_bytes = bytes < 16 ? bytes : 16;
+  static constexpr int unit_bytes = bytes < Unit ? bytes : Unit;
   using unit = typename word<unit_bytes>::type;
   static_assert(unit_bytes >= 4 && bytes % unit_bytes == 0);
 

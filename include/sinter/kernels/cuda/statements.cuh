@@ -15,6 +15,11 @@
 
 namespace sinter::cuda::detail {
 
+/// Bytes of the words in which chunks are read. Of a row that is read again and again, which the L1 has, small ones:
+/// less has to be shifted.
+template <class T, class At>
+inline constexpr int loose_unit = sizeof(T) < 4 && loose_at<At>::breaks&& loose_at<At>::size == 1 ? 4 : 16;
+
 /// Statement I of type S, evaluated in the lanes of one item.
 template <class S>
 struct run_statement {
@@ -117,7 +122,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
       on = lane_of<Mask>(f, u * width);
       if (!on) first = reinterpret_cast<const T*>(t.staging.template range<I>().first);
     }
-    loose_words<T, width * reach> around;
+    loose_words<T, width * reach, loose_unit<T, At>> around;
     around.template fetch<shape::read_only>(first);
     compute_t<T> raw[width * reach];
     around.read(raw);
