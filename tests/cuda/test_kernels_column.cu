@@ -121,6 +121,34 @@ TEST_CASE("columns: rows that begin anywhere, with operands of one column and of
   test(bf16{}, 7, 400000, 1);
 }
 
+TEST_CASE("columns: a thread with all rows of its columns") {
+  const auto test = [](auto zero, std::int64_t columns, std::int64_t rows) {
+    using T = decltype(zero);
+    using B = body<load<0, T, at_column<d0>>, reduce<ops::sum, T, float, 0>, load<1, float, at_x>,
+                   compute<ops::add, float, float, 1, 2>, store<2, T, 3, at_x>>;
+    const auto a = numbers<T>(rows * columns, 1);
+    const auto bias = numbers<float>(columns, 2);
+    device_array<T> da(a), out(columns);
+    device_array<float> db(bias);
+    auto args = make_args<3, 0, 1>(columns, rows);
+    args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = out.data();
+    args.sizes[0] = columns;
+    const std::string what = label("whole columns", rows, columns, "");
+    launch<B>(what, args);
+    check_close(
+        what, out.host(),
+        [&](std::size_t x) {
+          double s = bias[x];
+          for (std::int64_t r = 0; r < rows; ++r) s += number(a[r * columns + x]);
+          return s;
+        },
+        step_of<T>(), 1e-5);
+    out.check_guards(what);
+  };
+  for (const std::int64_t columns : {2048, 100000, 100003, 800008})
+    for (const std::int64_t rows : {1, 2, 5, 16}) test(bf16{}, columns, rows), test(float{}, columns, rows);
+}
+
 TEST_CASE("columns: splits give the same bits every time") {
   for (const std::int64_t columns : {96, 97}) {
     const std::int64_t rows = 20000;

@@ -300,8 +300,8 @@ constexpr workspace_size mix_order_workspace(std::int64_t rows, std::int64_t col
   if (row::can_split) {
     const std::int64_t tiles = columns / detail::walk_tile_columns<Row, Column>::least + 1,
                        splits = detail::most_walk_splits(columns, rows);
-    const std::int64_t states = column::offset(column::size, columns, splits) +
-                                (tiles > 1 ? row::offset(row::size, rows, tiles) : 0);
+    const std::int64_t states =
+        column::offset(column::size, columns, splits) + (tiles > 1 ? row::offset(row::size, rows, tiles) : 0);
     size.states = states > size.states ? states : size.states;
   }
   return size;

@@ -87,6 +87,7 @@ struct column_shift_facts<body<S...>> {
 /// rows.
 struct column_shape {
   int along = 1, span = 1;
+  bool whole = false;  // a thread has all rows of its columns, and results lie in vectors
   std::int64_t tiles = 1, splits = 1;
 };
 

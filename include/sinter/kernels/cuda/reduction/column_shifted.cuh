@@ -82,6 +82,19 @@ __device__ __forceinline__ void find_column(Accumulators& acc, unsigned char* st
   }
 }
 
+/// The results of a thread's columns, which lie as vectors do.
+template <int Width, class Body, std::size_t... I, class Accumulators, class Args>
+__device__ __forceinline__ void finish_whole(Body body, std::index_sequence<I...> numbers, Accumulators& acc,
+                                             const Args& args) {
+  tile<tiling<loop_var::x, loop_var::r, Width, 1, int>> tile;
+  tile.fixed = (static_cast<int>(blockIdx.x) * column_block + static_cast<int>(threadIdx.x)) * Width;
+  if (tile.fixed >= static_cast<int>(args.numel)) return;
+  frame<Body, tiling<loop_var::x, loop_var::r, Width, 1, int>> f;
+  evaluate<rows_of_phase<Body, 0>>(f, tile, args, true);
+  finish_columns<0, Width>(body, numbers, acc, f);
+  evaluate<rows_of_phase<Body, 1>>(f, tile, args, true);
+}
+
 /// After all rows: results, or what a part leaves. The columns of the block.
 template <int Width, class... S, std::size_t... I, class Accumulators, class Args>
 __device__ __forceinline__ shared_columns finish_shifted(body<S...> body, std::index_sequence<I...> numbers,
@@ -144,6 +157,7 @@ __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     if (piece == 1) r = detail::walk_rows<Body, vectors>(acc, args, x, r, mine, deep);
     else r = detail::walk_rows<Body, elements>(acc, args, x, r, mine, deep);
   }
+  if (shape.whole) return detail::finish_whole<Width>(Body{}, numbers{}, acc, args);
   const detail::shared_columns columns =
       detail::finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, storage);
   if (part.splits > 1) detail::meet_columns(Body{}, numbers{}, args, part, args.numel, columns, thread, storage);

@@ -87,8 +87,10 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   constexpr int width = column_shift_facts<B>::width, items = column_items<B, width>;
   constexpr bool light = phase_facts<B>::is_light && column_shift_facts<B>::state_bytes <= 4;
   constexpr int blocks = !light ? 1 : phase_facts<B>::loads(loop_var::x, width) > 1 ? 3 : light_column_blocks;
-  const column_shape shape =
-      choose_columns(args.numel, args.rnumel, width, shift.first != 0 || shift.step != 0, most_splits);
+  const bool shifted = shift.first != 0 || shift.step != 0;
+  column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits);
+  shape.whole = shape.splits == 1 && shape.along == column_block && !shifted &&
+                access_facts<B>::template fits<width, loop_var::x>(args);
   const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
   const auto start = [&]<start_rule Rule>() {
     launch<Rule>(&reduction_column_shifted<B, width, items, blocks, Args>,
