@@ -98,6 +98,55 @@ void test_ties(std::int64_t rows, std::int64_t columns, std::size_t shift, bool 
       what, out.host(), [&](std::size_t i) { return first[i]; }, 0, 0);
 }
 
+/// Rows far from zero, whose deviations are small beside their mean; of every other one the first is far from the rest.
+template <class T>
+void test_deviations(std::int64_t rows, std::int64_t columns, std::size_t shift) {
+  if (!is_sampled()) return;
+  auto a = numbers<T>(rows * columns, 1);
+  for (auto& v : a) v = narrow<T>(static_cast<compute_t<T>>(64 + number(v)));
+  for (std::int64_t i = 1; i < rows; i += 2) a[i * columns] = narrow<T>(static_cast<compute_t<T>>(-1024));
+  std::vector<double> mean(rows, 0.0), squares(rows, 0.0);
+  for (std::int64_t k = 0; k < rows * columns; ++k) mean[k / columns] += number(a[k]) / static_cast<double>(columns);
+  for (std::int64_t k = 0; k < rows * columns; ++k) {
+    const double d = number(a[k]) - mean[k / columns];
+    squares[k / columns] += d * d;
+  }
+  device_array<T> da(a, shift);
+  device_array<float> out(rows);
+  auto args = make_args<2, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = out.data();
+  args.sizes[0] = columns;
+  const std::string what = label("deviations", rows, columns);
+  launch<fold_rows<ops::m2, T, float, d0>>(what, args);
+  check_close(
+      what, out.host(), [&](std::size_t i) { return squares[i]; }, 2e-5, 1e-6);
+}
+
+/// Rows of nothing but -inf, with +inf, with -inf among numbers, with a NaN, in turn.
+template <class T>
+void test_infinities(std::int64_t rows, std::int64_t columns, std::size_t shift) {
+  if (!is_sampled()) return;
+  const float inf = INFINITY;
+  std::vector<T> a(rows * columns);
+  for (std::int64_t k = 0; k < rows * columns; ++k) {
+    const std::int64_t i = k / columns, j = k % columns;
+    const float few = i % 4 == 1 ? inf : i % 4 == 2 ? 1.f : std::nanf("");
+    a[k] = narrow<T>(i % 4 != 0 && j == i * 31 % columns ? few : -inf);
+  }
+  device_array<T> da(a, shift);
+  device_array<float> out(rows), most(rows);
+  auto args = make_args<3, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.pointers[2] = most.data();
+  args.sizes[0] = columns;
+  const std::string what = label("infinities", rows, columns);
+  launch<log_sum<T>>(what, args);
+  const auto expected = [&](std::size_t i) {
+    return i % 4 == 0 ? -inf : i % 4 == 1 ? inf : i % 4 == 2 ? 1.f : std::nanf("");
+  };
+  check_close(what, out.host(), expected, 1e-6, 0);
+  check_close(what + ", greatest", most.host(), expected, 0, 0);
+}
+
 constexpr std::int64_t lengths[] = {1, 7, 513, 1001, 2303, 10007, 32767, 32768, 32771, 40009};
 
 }  // namespace
@@ -147,7 +196,20 @@ TEST_CASE("the first of several wins") {
     for (const std::int64_t columns : {5, 600, 1001, 5003, 65537})
       for (const bool nans : {false, true}) {
         test_ties<bf16>(rows, columns, 1, nans);
+        test_ties<f16>(rows, columns, 4, nans);
         test_ties<float>(rows, columns, 3, nans);
+      }
+}
+
+TEST_CASE("folds of numbers that are hard to fold") {
+  for (const std::int64_t rows : {8, 150})
+    for (const std::int64_t columns : {5, 600, 1001, 5003, 40009})
+      for (const std::size_t shift : {0, 3}) {
+        if (rows * columns > 1'000'000) continue;
+        test_deviations<bf16>(rows, columns, shift);
+        test_deviations<float>(rows, columns, shift);
+        test_infinities<f16>(rows, columns, shift);
+        test_infinities<float>(rows, columns, shift);
       }
 }
 

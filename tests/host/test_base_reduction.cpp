@@ -112,15 +112,18 @@ void check_array(const T (&values)[N], const bool (&in)[N]) {
   auto expected = Op::template init<T>();
   for (int i = 0; i < N; ++i)
     if (in[i]) Op::template step<T>(expected, values[i], i);
-  const auto found = Op::template finish<T>(Op::template of<T>(values, in));
+  auto taken = Op::template init<T>();
+  Op::template take<T>(taken, values, in);
+  const auto found = Op::template finish<T>(taken);
   const auto wanted = Op::template finish<T>(expected);
   INFO("found " << found << ", one by one " << wanted);
   CHECK((std::isnan(wanted) ? std::isnan(found) : found == doctest::Approx(wanted).epsilon(1e-5)));
   // In the company of other states too.
   auto one = Op::template init<T>();
   Op::template step<T>(one, T(2), 0);
-  const auto joined = Op::template finish<T>(Op::template combine<T>(one, Op::template of<T>(values, in)));
   const auto both = Op::template finish<T>(Op::template combine<T>(one, expected));
+  Op::template take<T>(one, values, in);
+  const auto joined = Op::template finish<T>(one);
   CHECK((std::isnan(both) ? std::isnan(joined) : joined == doctest::Approx(both).epsilon(1e-5)));
 }
 

@@ -1,7 +1,8 @@
 // The folds behind the reduction ops: identity, step, combination, result. A fold may be cut anywhere and its parts
 // combined in any order, which is what lets kernels split rows over lanes, warps and blocks. Where many values at hand
-// cost less than as many steps, `of` folds an array: those of its elements that are `in`.
-// How a row is split is the kernels' matter.
+// cost less than as many steps, `take` folds an array: those of its elements that are `in`. Where the states of many
+// lanes cost less number by number than two by two, `across` combines them: lanes.sum, greatest and least are those of
+// all lanes. How a row is split is the kernels' matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -182,24 +183,44 @@ struct arg_extreme {
   SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t index) {
     s = combine<T>(s, state<T>{value, index});
   }
-  /// The extreme value first, then where it is: two steps per value. at(i) is the place of values[i], and grows with i.
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr T extreme(T a, T b) {
+    return Greatest ? math::maximum(a, b) : math::minimum(a, b);
+  }
+  /// The extreme value first; where it is only if it may win. at(i) is the place of values[i], and grows with i.
   template <class T, int N, class At>
-  SINTER_HOST_DEVICE static constexpr state<T> of(const T (&values)[N], const bool (&in)[N], const At& at) {
-    state<T> s = init<T>();
-    int where = -1;
+  SINTER_HOST_DEVICE static constexpr void take(state<T>& s, const T (&values)[N], const bool (&in)[N], const At& at) {
+    T best = init<T>().value;
     SINTER_UNROLL_ON_DEVICE
     for (int i = 0; i < N; ++i)
-      if (in[i]) s.value = Greatest ? math::maximum(s.value, values[i]) : math::minimum(s.value, values[i]);
+      if (in[i]) best = extreme(best, values[i]);
+    take_best(
+        s, best, [&] { return first_of(best, values, in); }, at);
+  }
+  /// find() is the first i of `best`, or -1.
+  template <class T, class Find, class At>
+  SINTER_HOST_DEVICE static constexpr void take_best(state<T>& s, T best, const Find& find, const At& at) {
+    if (Greatest ? best < s.value : best > s.value) return;  // (nothing is so beside a NaN)
+    if (const int where = find(); where >= 0) s = combine<T>(s, state<T>{best, at(where)});
+  }
+  template <class T, int N>
+  SINTER_HOST_DEVICE static constexpr int first_of(T best, const T (&values)[N], const bool (&in)[N]) {
+    int where = -1;
     SINTER_UNROLL_ON_DEVICE
     for (int i = N - 1; i >= 0; --i)
-      if (math::both(in[i], values[i] == s.value)) where = i;
-    if (math::isnan(s.value)) {
+      if (math::both(in[i], values[i] == best)) where = i;
+    if (math::isnan(best)) {
       SINTER_UNROLL_ON_DEVICE
       for (int i = N - 1; i >= 0; --i)
         if (math::both(in[i], math::isnan(values[i]))) where = i;
     }
-    if (where >= 0) s.index = at(where);
-    return s;
+    return where;
+  }
+  template <class T, class Lanes>
+  SINTER_HOST_DEVICE static constexpr state<T> across(state<T> s, const Lanes& lanes) {
+    const T best = Greatest ? lanes.greatest(s.value) : lanes.least(s.value);
+    const bool wins = math::either(s.value == best, math::both(math::isnan(s.value), math::isnan(best)));
+    return {best, lanes.least(wins ? s.index : limits<std::int64_t>::highest())};
   }
   /// Of an empty row the index is 0.
   template <class T>
@@ -229,23 +250,26 @@ struct m2 {
     s.mean += d / static_cast<T>(s.count);
     s.m2 += d * (value - s.mean);
   }
-  /// Two passes over values in registers: no division per value.
+  /// Sums of deviations, and of their squares, from the mean so far, or from one of the first values: one division for
+  /// all of them.
   template <class T, int N>
-  SINTER_HOST_DEVICE static constexpr state<T> of(const T (&values)[N], const bool (&in)[N]) {
+  SINTER_HOST_DEVICE static constexpr void take(state<T>& s, const T (&values)[N], const bool (&in)[N]) {
+    T from = s.mean, sum = T(0), squares = T(0);
     int count = 0;
-    T sum = T(0), m2 = T(0);
+    SINTER_UNROLL_ON_DEVICE
+    for (int i = N - 1; i >= 0; --i)
+      if (math::both(s.count == 0, in[i])) from = values[i];
     SINTER_UNROLL_ON_DEVICE
     for (int i = 0; i < N; ++i) {
+      const T d = in[i] ? values[i] - from : T(0);
       count += in[i];
-      sum += in[i] ? values[i] : T(0);
+      sum += d;
+      squares += d * d;
     }
-    const T mean = sum / static_cast<T>(count == 0 ? 1 : count);
-    SINTER_UNROLL_ON_DEVICE
-    for (int i = 0; i < N; ++i) {
-      const T d = in[i] ? values[i] - mean : T(0);
-      m2 += d * d;
-    }
-    return {mean, m2, count};
+    s.count += count;
+    const T shift = math::detail::soft_div(sum, static_cast<T>(s.count == 0 ? 1 : s.count));
+    s.mean = from + shift;
+    s.m2 += squares - sum * shift;
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
@@ -253,6 +277,14 @@ struct m2 {
     const T share = math::detail::soft_div(static_cast<T>(b.count), static_cast<T>(count == 0 ? 1 : count));
     const T d = b.mean - a.mean;
     return {a.mean + d * share, a.m2 + b.m2 + d * d * static_cast<T>(a.count) * share, count};
+  }
+  template <class T, class Lanes>
+  SINTER_HOST_DEVICE static constexpr state<T> across(state<T> s, const Lanes& lanes) {
+    const std::int64_t count = lanes.sum(s.count);
+    const T own = static_cast<T>(s.count);
+    const T mean = lanes.sum(s.mean * math::detail::soft_div(own, static_cast<T>(count == 0 ? 1 : count)));
+    const T d = s.mean - mean;
+    return {mean, lanes.sum(s.m2 + d * own * d), count};
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr auto finish(state<T> s) {
@@ -296,20 +328,39 @@ struct sumexp {
   /// One exponential per value, a quick one: the error of a term e^x, x <= 0, is |x| e^x 2^-24 beside a sum of at
   /// least 1.
   template <class T, int N>
-  SINTER_HOST_DEVICE static constexpr state<T> of(const T (&values)[N], const bool (&in)[N]) {
-    state<T> s = init<T>();
+  SINTER_HOST_DEVICE static constexpr void take(state<T>& s, const T (&values)[N], const bool (&in)[N]) {
+    T greatest = minus_infinity<T>();
+    SINTER_UNROLL_ON_DEVICE
+    for (int i = 0; i < N; ++i)
+      if (in[i]) greatest = math::maximum(greatest, values[i]);
+    take_best(s, greatest, values, in);
+  }
+  /// `greatest`: of the values.
+  template <class T, int N>
+  SINTER_HOST_DEVICE static constexpr void take_best(state<T>& s, T greatest, const T (&values)[N],
+                                                     const bool (&in)[N]) {
+    const T top = math::maximum(s.greatest, greatest);
+    const bool nothing_greater = top == minus_infinity<T>();
+    const T from = nothing_greater ? T(0) : top;
+    T sum = T(0);
     int count = 0;
     SINTER_UNROLL_ON_DEVICE
     for (int i = 0; i < N; ++i) {
-      s.greatest = math::maximum(s.greatest, in[i] ? values[i] : minus_infinity<T>());
+      sum += in[i] ? quick_exp(values[i] - from) : T(0);
       count += in[i];
     }
-    const bool nothing_greater = s.greatest == minus_infinity<T>();
-    const T from = nothing_greater ? T(0) : s.greatest;
-    SINTER_UNROLL_ON_DEVICE
-    for (int i = 0; i < N; ++i) s.sum += in[i] ? quick_exp(values[i] - from) : T(0);
-    if (nothing_greater) s.sum = static_cast<T>(count);
-    return s;
+    if (nothing_greater) sum = static_cast<T>(count);
+    s = {top, s.sum * scale_to(s.greatest, top) + sum};
+  }
+  /// What a sum of exponentials below `greatest` is multiplied by for those below `top`; if both are infinite, one.
+  template <class T>
+  SINTER_HOST_DEVICE static constexpr T scale_to(T greatest, T top) {
+    return math::select(greatest == top, T(1), math::exp(greatest - top));
+  }
+  template <class T, class Lanes>
+  SINTER_HOST_DEVICE static constexpr state<T> across(state<T> s, const Lanes& lanes) {
+    const T top = lanes.greatest(s.greatest);
+    return {top, lanes.sum(s.sum * scale_to(s.greatest, top))};
   }
   /// As the two passes have it: a row whose greatest value is infinite is NaN.
   template <class T>

@@ -11,10 +11,35 @@
 
 namespace sinter::cuda::detail {
 
-/// Reduction statement S: its types and its three functions.
+/// The first `count` lanes of a warp, or each group of so many, a power of two.
+struct combined_lanes {
+  int count;
+
+  template <class T, class Combine>
+  __device__ __forceinline__ T all(T own, const Combine& combine) const {
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2)
+      if (offset < count) own = combine(own, from_lane_xor(own, offset));
+    return own;
+  }
+  template <class T>
+  __device__ __forceinline__ T sum(T own) const {
+    return all(own, [](T a, T b) { return a + b; });
+  }
+  template <class T>
+  __device__ __forceinline__ T greatest(T own) const {
+    return all(own, [](T a, T b) { return math::maximum(a, b); });
+  }
+  template <class T>
+  __device__ __forceinline__ T least(T own) const {
+    return all(own, [](T a, T b) { return math::minimum(a, b); });
+  }
+};
+
+/// Reduction statement S: its types and its functions.
 template <class S>
 struct reduction_of {
-  static constexpr bool is = false, folds_places = false;
+  static constexpr bool is = false, folds_places = false, folds_arrays = true;
   using state = nothing;
 };
 template <class Op, class T, class Result, int A>
@@ -27,23 +52,41 @@ struct reduction_of<reduce<Op, T, Result, A>> {
   static __device__ __forceinline__ state init() { return Op::template init<value>(); }
   static __device__ __forceinline__ void step(state& s, value v, std::int64_t r) { Op::template step<value>(s, v, r); }
   /// Whether a whole tile folds at once, for less than a step per value; and whether it matters where they are.
-  static constexpr bool folds_places = requires(const value (&v)[2], const bool (&in)[2], std::int64_t (&at)(int)) {
-    Op::template of<value>(v, in, at);
+  static constexpr bool folds_places =
+      requires(state & s, const value (&v)[2], const bool (&in)[2], std::int64_t (&at)(int)) {
+    Op::template take<value>(s, v, in, at);
   };
-  static constexpr bool folds_arrays = folds_places || requires(const value (&v)[2], const bool (&in)[2]) {
-    Op::template of<value>(v, in);
+  static constexpr bool folds_arrays = folds_places || requires(state & s, const value (&v)[2], const bool (&in)[2]) {
+    Op::template take<value>(s, v, in);
   };
   template <int N, class At>
-  static __device__ __forceinline__ state of(const value (&v)[N], const bool (&in)[N], const At& at) {
-    if constexpr (folds_places) return Op::template of<value>(v, in, at);
-    else return Op::template of<value>(v, in);
+  static __device__ __forceinline__ void take(state& s, const value (&v)[N], const bool (&in)[N], const At& at) {
+    if constexpr (folds_places) Op::template take<value>(s, v, in, at);
+    else Op::template take<value>(s, v, in);
+  }
+  /// The same of values whose greatest, or least, is known; find() is where it is first.
+  template <int N, class Find, class At>
+  static __device__ __forceinline__ void take_best(state& s, value best, const Find& find, const value (&v)[N],
+                                                   const bool (&in)[N], const At& at) {
+    if constexpr (folds_places) Op::template take_best<value>(s, best, find, at);
+    else if constexpr (folds_arrays) Op::template take_best<value>(s, best, v, in);
+    else s = combine(s, {best});
   }
   static __device__ __forceinline__ state combine(state a, state b) { return Op::template combine<value>(a, b); }
+  /// All lanes' states into one, in all of them.
+  template <class Lanes>
+  static __device__ __forceinline__ state across(state s, const Lanes& lanes) {
+    if constexpr (combines_across) return Op::template across<value>(s, lanes);
+    else return lanes.all(s, combine);
+  }
   static __device__ __forceinline__ result finish(state s) {
     return static_cast<result>(Op::template finish<value>(s));
   }
-  /// A plain number comes out the same in whichever order two lanes combine; of larger states one lane's result counts.
-  static constexpr bool same_in_all_lanes = sizeof(state) <= sizeof(value);
+  static constexpr bool combines_across = requires(state s, const combined_lanes& lanes) {
+    Op::template across<value>(s, lanes);
+  };
+  /// Plain numbers come out the same in whichever order two lanes combine; of larger states one lane's result counts.
+  static constexpr bool same_in_all_lanes = combines_across || sizeof(state) <= sizeof(value);
 };
 
 /// The partial states of a thread: Ways independent ones per reduction, so that steps do not wait for each other.
@@ -149,20 +192,26 @@ __device__ __forceinline__ void start(body<S...>, std::index_sequence<I...>, Acc
 
 /// The greatest or the least of values of 16 bits, two at a time, as they lie in memory: nothing is unpacked. Of bf16
 /// also where a thread holds floats: packed again they are words that lie in memory, so the compiler takes those.
+/// Folds that begin with it: those numbers, where they are, and exponentials below them.
+template <class Op>
+inline constexpr bool begins_with_least = is_one_of<Op, ops::amin, ops::argmin>;
+template <class Op>
+inline constexpr bool begins_with_extreme =
+    begins_with_least<Op> || is_one_of<Op, ops::amax, ops::argmax, ops::sumexp, ops::logsumexp>;
+
 template <class S, class Body>
 struct fold_pairs {
   template <class Tiling>
   static constexpr bool is = false;
 };
 template <class Op, class T, class Result, int A, class Body>
-requires(
-    is_one_of<Op, ops::amax, ops::amin>&& is_one_of<T, bf16, f16>) struct fold_pairs<reduce<Op, T, Result, A>, Body> {
+requires(begins_with_extreme<Op>&& is_one_of<T, bf16, f16>) struct fold_pairs<reduce<Op, T, Result, A>, Body> {
+  using one = std::conditional_t<begins_with_least<Op>, ops::amin, ops::amax>;
   static constexpr bool is_loaded =
       body_facts<Body>::facts.info[A].kind == statement_kind::source && phase_facts<Body>::stored_bytes(A) == 2;
   template <class Tiling>
   static constexpr bool is = is_loaded&& Tiling::size % 2 == 0 &&
                              (std::is_same_v<T, bf16> || Tiling::template packs<A>);
-  using state = typename Op::template state<float>;
 
   /// Lanes 2k and 2k + 1.
   template <int Lanes>
@@ -173,30 +222,30 @@ requires(
   static __device__ __forceinline__ unsigned word_of(const values<A, float, Lanes>& slot, int k) {
     return __float_as_uint(slot.v[2 * k]) >> 16 | (__float_as_uint(slot.v[2 * k + 1]) & 0xffff0000u);
   }
-  static __device__ __forceinline__ state either(unsigned word) {
+  static __device__ __forceinline__ float either(unsigned word) {
     packed_values<A, T, 2> pair{{word}};
-    return Op::template combine<float>({lane_of(pair, 0)}, {lane_of(pair, 1)});
+    return one::template combine<float>({lane_of(pair, 0)}, {lane_of(pair, 1)}).value;
   }
   static __device__ __forceinline__ unsigned combine(unsigned a, unsigned b) {
     unsigned word;
 #if __CUDA_ARCH__ >= 800
     if constexpr (std::is_same_v<T, f16>) {
-      if constexpr (std::is_same_v<Op, ops::amax>) asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+      if constexpr (!begins_with_least<Op>) asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
       else asm("min.NaN.f16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
     } else {
-      if constexpr (std::is_same_v<Op, ops::amax>) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+      if constexpr (!begins_with_least<Op>) asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
       else asm("min.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
     }
 #else
-    const auto one = [](unsigned x, unsigned y) -> unsigned { return narrow<T>(either(x | y << 16).value).bits; };
-    word = one(a & 0xffffu, b & 0xffffu) | one(a >> 16, b >> 16) << 16;
+    const auto half = [](unsigned x, unsigned y) -> unsigned { return narrow<T>(either(x | y << 16)).bits; };
+    word = half(a & 0xffffu, b & 0xffffu) | half(a >> 16, b >> 16) << 16;
 #endif
     return word;
   }
   template <int N>
-  static __device__ __forceinline__ state of(const unsigned (&words)[N], const bool (&in)[2 * N]) {
+  static __device__ __forceinline__ float of(const unsigned (&words)[N], const bool (&in)[2 * N]) {
     constexpr int ways = N >= 8 ? 4 : 1;  // independent ones
-    const unsigned none = narrow<T>(Op::template init<float>().value).bits;
+    const unsigned none = narrow<T>(one::template init<float>().value).bits;
     unsigned all[ways];
 #pragma unroll
     for (int k = 0; k < N; ++k) {
@@ -207,6 +256,30 @@ requires(
 #pragma unroll
     for (int k = 1; k < ways; ++k) all[0] = combine(all[0], all[k]);
     return either(all[0]);
+  }
+  /// The first lane of `best`, or -1.
+  template <int N>
+  static __device__ __forceinline__ int first_of(float best, const unsigned (&words)[N], const float (&v)[2 * N],
+                                                 const bool (&in)[2 * N]) {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (N <= 16) {
+      const unsigned half = narrow<T>(best).bits, both = half << 16 | half;
+      unsigned found = 0;  // a bit for each word, in each half
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        unsigned same;
+        if constexpr (std::is_same_v<T, f16>)
+          asm("set.eq.u32.f16x2 %0, %1, %2;" : "=r"(same) : "r"(words[k]), "r"(both));
+        else asm("set.eq.u32.bf16x2 %0, %1, %2;" : "=r"(same) : "r"(words[k]), "r"(both));
+        found |= same & ((in[2 * k] ? 1u << k : 0) | (in[2 * k + 1] ? 0x10000u << k : 0));
+      }
+      if (found != 0) {
+        const int low = __ffs(static_cast<int>(found & 0xffffu)), high = __ffs(static_cast<int>(found >> 16));
+        return high == 0 || (low != 0 && low <= high) ? 2 * low - 2 : 2 * high - 1;
+      }
+    }
+#endif
+    return ops::argmax::first_of(best, v, in);
   }
 };
 
@@ -258,8 +331,7 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
         typename fold::value v[tiling::items];
 #pragma unroll
         for (int u = 0; u < tiling::items; ++u) v[u] = lane_of<fold::operand>(f, u * tiling::width + j);
-        auto& state = lanes_of<I>(acc)[j];
-        state = fold::combine(state, fold::of(v, t.ok, [](int) { return std::int64_t(0); }));
+        fold::take(lanes_of<I>(acc)[j], v, t.ok, [](int) { return std::int64_t(0); });
       }
     }
     if constexpr (folds_tile<S, typename Frame::body_type, tiling>) {
@@ -267,17 +339,19 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
 #pragma unroll
       for (int lane = 0; lane < tiling::size; ++lane) in[lane] = t.lane_ok(lane / tiling::width, lane % tiling::width);
       auto& state = lanes_of<I>(acc)[0];
+      typename fold::value v[tiling::size];
+#pragma unroll
+      for (int lane = 0; lane < tiling::size; ++lane) v[lane] = lane_of<fold::operand>(f, lane);
+      const auto at = [&](int lane) { return static_cast<std::int64_t>(t.r_of(lane)); };
       if constexpr (pairs::template is<tiling>) {
         unsigned words[tiling::size / 2];
 #pragma unroll
         for (int k = 0; k < tiling::size / 2; ++k) words[k] = pairs::word_of(f, k);
-        state = fold::combine(state, pairs::of(words, in));
+        const auto best = pairs::of(words, in);
+        fold::take_best(
+            state, best, [&] { return pairs::first_of(best, words, v, in); }, v, in, at);
       } else {
-        typename fold::value v[tiling::size];
-#pragma unroll
-        for (int lane = 0; lane < tiling::size; ++lane) v[lane] = lane_of<fold::operand>(f, lane);
-        state =
-            fold::combine(state, fold::of(v, in, [&](int lane) { return static_cast<std::int64_t>(t.r_of(lane)); }));
+        fold::take(state, v, in, at);
       }
     }
   }

@@ -30,6 +30,7 @@ struct tiling {
   static constexpr bool reads_ahead = false;  // all of a tile's before anything is stored: results lie near
   static constexpr bool guards = false;       // loads look whether an item is `ok`
   static constexpr bool even = false;         // items are as far apart as the first two, `ok` or not
+  static constexpr bool scattered = false;    // items are not evenly apart
   static constexpr bool padded = false;       // what is staged has room around it for vectors that rows end in
   static constexpr bool adjoining = false;    // ... none: other rows begin where one ends
   static constexpr bool shifted = false;      // rows may begin and end inside of a vector; see shifted.hpp
@@ -65,6 +66,13 @@ struct tile {
 
   /// r of a lane that is known at run time only: of one that is `ok`.
   __device__ __forceinline__ index r_of(int lane) const {
+    if constexpr (Tiling::scattered) {
+      index found = at[0];
+#pragma unroll
+      for (int u = 1; u < Tiling::items; ++u)
+        if (lane / Tiling::width == u) found = at[u];
+      return found + lane % Tiling::width;
+    }
     const index first = at[0], stride = at[Tiling::items > 1 ? 1 : 0] - first;
     return first + lane / Tiling::width * stride + lane % Tiling::width;
   }

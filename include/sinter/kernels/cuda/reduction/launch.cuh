@@ -294,8 +294,8 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
   if constexpr (sweeps_rows<Body, StaticRnumel>) {
-    const bool swept = splits > 1 || args.rnumel >= swept_least;
-    if (swept && (sweeps_all<Body> || !fits) && launch_swept(Body{}, args, splits, memory, stream, name)) return;
+    const bool swept = splits > 1 ? sweeps_all<Body> || !fits : args.rnumel >= swept_least<Body>(fits);
+    if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
   }
   if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
   if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
@@ -337,14 +337,16 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     }
   } else {
     constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
+    // Of what is only summed 64 bytes to a thread: short rows then have the threads that read whole lines.
+    constexpr int some = items_of(lanes.some, width), walked_items = sweeps_all<Body> && some > 4 ? 4 : some;
     if constexpr (streamed.width > 0)  // but what can be split takes one phase if it is walked
       if (splits <= 1 && !(can_split && fits && width > 1) &&
           launch_streamed<streamed, -1, !can_split>(held{}, args, fits, memory, stream, name))
         return;
     if constexpr (width > 1 && (can_split || streamed.width == 0)) {
       if (fits)
-        return launch_looped<width, loop_items<Body>(can_split ? items_of(lanes.some, width) : 2, width),
-                             looped.threads, int>(Body{}, args, splits, memory, stream, name);
+        return launch_looped<width, loop_items<Body>(can_split ? walked_items : 2, width), looped.threads, int>(
+            Body{}, args, splits, memory, stream, name);
     }
   }
   launch_looped<1, 4, narrow_block, std::int64_t>(Body{}, args, splits, memory, stream, name);

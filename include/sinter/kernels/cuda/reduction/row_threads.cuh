@@ -37,9 +37,7 @@ __device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* 
     auto& states = lanes_of<I>(acc);
 #pragma unroll
     for (int k = 1; k < Ways; ++k) states[0] = fold::combine(states[0], states[k]);
-#pragma unroll
-    for (int offset = threads.lanes() / 2; offset > 0; offset /= 2)
-      states[0] = fold::combine(states[0], from_lane_xor(states[0], offset));
+    states[0] = fold::across(states[0], combined_lanes{threads.lanes()});
     if (threads.count() > 32 && threads.thread() % 32 == 0) {
       auto* partial = reinterpret_cast<typename fold::state*>(storage + phase_offset<Body, P, I, 32>);
       partial[threads.row() * threads.warps() + threads.thread() / 32] = states[0];
@@ -57,9 +55,7 @@ __device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned 
     int slots = 1;
     while (slots < threads.warps()) slots *= 2;
     const int slot = threads.thread() & (slots - 1);
-    state = slot < threads.warps() ? partial[slot] : fold::init();
-#pragma unroll
-    for (int offset = slots / 2; offset > 0; offset /= 2) state = fold::combine(state, from_lane_xor(state, offset));
+    state = fold::across(slot < threads.warps() ? partial[slot] : fold::init(), combined_lanes{slots});
   }
 }
 template <class Threads, bool Wanted, int I, class S, class Accumulators, class Frame>

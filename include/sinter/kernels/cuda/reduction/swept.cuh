@@ -20,18 +20,27 @@ struct swept_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr int most_waiting = 128;
   template <int I>
   static constexpr bool shifts = swept_facts<Body>::is_shared(I);
+  template <int I>
+  static constexpr bool packs = swept_facts<Body>::keeps_packed(I);
   struct staging {
     bool shared_aligned = false;  // what all rows share lies as the vectors do
   };
 };
-/// Elements at the ends of a row, one by one. Those of 16 bits stay as they are until they are needed: to widen them a
+/// Elements at the ends of a row, single ones. Those of 16 bits stay as they are until they are needed: to widen them a
 /// thread would wait for them.
-template <class Body>
-struct swept_end_tiling : tiling<loop_var::r, loop_var::r, 1, 1, int> {
+template <class Body, int Width>
+struct swept_end_tiling : tiling<loop_var::r, loop_var::r, 1, swept_ends<Body, Width>, int> {
+  static constexpr bool scattered = true;
   static constexpr bool guards = true;
   template <int I>
   static constexpr bool packs = swept_facts<Body>::is_half(I);
 };
+
+/// Is one state of each reduction enough, because each folds tiles?
+template <class Body>
+inline constexpr bool folds_tiles = false;
+template <class... S>
+inline constexpr bool folds_tiles<body<S...>> = ((!reduction_of<S>::is || reduction_of<S>::folds_arrays) && ...);
 
 /// The vectors of one row that lie within it, but for those beside which words of what all rows share may lie outside
 /// of that. What is left at the ends is not much.
@@ -86,7 +95,7 @@ __global__ void __launch_bounds__(detail::swept_block, detail::swept_blocks<Body
   detail::begin_kernel();
   using tiling = detail::swept_tiling<Body, Width, Items>;
   using numbers = std::make_index_sequence<Body::size>;
-  constexpr int ways = detail::row_ways<Body, tiling::size>;
+  constexpr int ways = detail::folds_tiles<Body> ? 1 : detail::row_ways<Body, tiling::size>;
   constexpr detail::row_threads<0> threads{};
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const int x = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y), split = static_cast<int>(blockIdx.y);
@@ -103,30 +112,25 @@ __global__ void __launch_bounds__(detail::swept_block, detail::swept_blocks<Body
   detail::start<0, ways>(Body{}, numbers{}, acc);
 
   // The ends are on their way while the vectors are swept.
-  detail::tile<detail::swept_end_tiling<Body>> at_end;
-  detail::frame<Body, detail::swept_end_tiling<Body>> end;
-  const int ends = split == 0 ? row.ends() : 0;
-  int k = threads.thread();
-  const auto fetch_end = [&] {
-    at_end.at[0] = row.end(k);
-    detail::evaluate_first<elements>(end, at_end, args);
-  };
-  at_end.fixed = tile.fixed, at_end.fixed_ok = row_ok, at_end.ok[0] = true;
+  const int ends = split == 0 ? row.ends() : 0, count = threads.count();
+  using end_tiling = detail::swept_end_tiling<Body, Width>;
+  detail::tile<end_tiling> at_end;
+  detail::frame<Body, end_tiling> end;
+  at_end.fixed = tile.fixed, at_end.fixed_ok = row_ok;
+#pragma unroll
+  for (int u = 0; u < end_tiling::items; ++u) {
+    const int k = threads.thread() + u * count;
+    at_end.at[u] = row.end(k), at_end.ok[u] = k < ends;
+  }
   detail::copy_row_values<Body>(numbers{}, end, frame);
-  if (k < ends) fetch_end();
+  if (at_end.ok[0]) detail::evaluate_first<elements>(end, at_end, args);
 
-  const int count = threads.count();
   const int length = static_cast<int>(part.length) / Width, first = split * length;
   const int stop = first + length < row.count ? first + length : row.count;
   tile.staging.shared_aligned = row.shared_aligned;
   detail::sweep_vectors<Body, Width, Items, ways>(acc, frame, tile, args, row.first, first + threads.thread(), count,
                                                   stop);
-#pragma unroll 1
-  while (k < ends) {
-    detail::evaluate_rest_and_step<elements, 0, ways>(acc, end, at_end, args);
-    k += count;
-    if (k < ends) fetch_end();
-  }
+  if (at_end.ok[0]) detail::evaluate_rest_and_step<elements, 0, ways>(acc, end, at_end, args);
   if (detail::combine_parts<0, ways>(Body{}, numbers{}, acc, part, args.numel, tile.fixed, split, storage, threads)) {
     detail::finish_row_phase<0>(Body{}, numbers{}, acc, frame, threads);
     detail::evaluate<detail::rows_of_phase<Body, 1>>(frame, tile, args, writer);

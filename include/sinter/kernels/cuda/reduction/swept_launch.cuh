@@ -29,7 +29,7 @@ inline dim3 grid_of(std::int64_t blocks, std::int64_t splits) {
 /// Are such rows of this body swept, if they lie alike?
 template <class Body, long StaticRnumel>
 inline constexpr bool sweeps_rows = sinter::detail::split_facts<Body>::can_split && (swept_facts<Body>::width > 0) &&
-                                    (StaticRnumel < 0 || StaticRnumel >= swept_least);
+                                    (StaticRnumel < 0 || StaticRnumel >= swept_static);
 
 /// False: nothing was launched, because the rows of several accesses lie differently.
 template <class... S, class Args>
@@ -40,8 +40,8 @@ bool launch_swept(body<S...>, const Args& args, std::int64_t splits, kernel_memo
   row_shift shift;
   if (args.numel >= narrow_limit || args.rnumel >= narrow_limit || !swept_facts<B>::find(args, shift)) return false;
   const split_part part = share_row(args.rnumel, splits, memory, stream, name);
-  const swept_shape shape =
-      choose_swept(args.numel * part.splits, part.length / width, items, swept_blocks<B> * (swept_block / 32));
+  const swept_shape shape = choose_swept(args.numel * part.splits, part.length / width, items, swept_turns<B>,
+                                         swept_blocks<B> * (swept_block / 32));
   const std::int64_t along = part.splits > 1 ? 1 : shape.rows;
   const auto start = [&]<start_rule Rule>() {
     launch<Rule>(&reduction_swept<B, width, items, Args>,

@@ -51,6 +51,12 @@ struct swept_facts<body<S...>> {
     return all[s];
   }
 
+  /// Values of f16 stay as they lie in memory: nvcc 13.0 would convert them as soon as they are there.
+  static constexpr bool keeps_packed(int s) {
+    constexpr bool all[] = {is_half_load<S>..., false};
+    return all[s] && is_half(s) && !is_shared(s);
+  }
+
   /// The shift that all accesses have in common; false: there is none.
   template <class Args>
   static bool find(const Args& args, row_shift& shift) {
@@ -73,17 +79,6 @@ inline constexpr int swept_items = [] {
   const int values = swept_facts<Body>::width * (swept_loads<Body> > 1 ? swept_loads<Body> : 1), items = 32 / values;
   return items > 4 ? 4 : items > 1 ? items : 1;
 }();
-/// Elements of the shortest row that is swept. Shorter ones are better held, or moved through shared memory.
-inline constexpr long swept_least = 32768;
-/// Is a number all that a thread keeps? Such rows are swept wherever they begin, others only where wide accesses of the
-/// usual kind do not fit.
-template <class Body>
-inline constexpr bool sweeps_all = [] {
-  int states = 0;
-  for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
-  return phase_facts<Body>::is_light && !has_doubles<Body> && states <= 4 && swept_loads<Body> <= 1;
-}();
-
 /// Does an element statement write?
 template <class Body>
 inline constexpr bool stores_elements = [] {
@@ -92,9 +87,37 @@ inline constexpr bool stores_elements = [] {
   return false;
 }();
 
+/// Light arithmetic on what one load brings.
+template <class Body>
+inline constexpr bool sweeps_one = phase_facts<Body>::is_light && !has_doubles<Body> && swept_loads<Body> <= 1;
+/// Is a number all that a thread keeps, too?
+template <class Body>
+inline constexpr bool sweeps_all = [] {
+  int states = 0;
+  for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
+  return sweeps_one<Body> && states <= 4;
+}();
+/// Elements of the shortest row that is swept; `aligned`: if wide accesses of the usual kind fit, too. Shorter ones are
+/// better held, or moved through shared memory. Memory leaves values of 16 bits half the time that it leaves others,
+/// and a swept row takes the fewest instructions.
+inline constexpr long swept_static = 32768;
+template <class Body>
+constexpr std::int64_t swept_least(bool aligned) {
+  if (!sweeps_one<Body> || stores_elements<Body>) return aligned && !sweeps_all<Body> ? narrow_limit : swept_static;
+  if (sweeps_all<Body>) return swept_facts<Body>::width == 8 ? 4096 : 16384;
+  if (swept_facts<Body>::width == 8) return aligned ? 2048 : 1000;
+  return aligned ? narrow_limit : 8192;
+}
+/// Tiles of a thread, where rows are many: what a row takes besides, 400 instructions in each of its warps, is half of
+/// what memory leaves time for where two tiles of 16-bit values are folded.
+template <class Body>
+inline constexpr int swept_turns = !sweeps_all<Body> && swept_facts<Body>::width == 8 ? 8 : 4;
+
 /// Threads of a block at most, and such blocks that a multiprocessor shall run at once: three where a number is all
 /// that a thread keeps, two where tiles are folded, which takes a register for each value, or written.
 inline constexpr int swept_block = 512;
+/// Threads of a block of several rows: fewer leave fewer places empty when the last of them run.
+inline constexpr int swept_few = 64;
 template <class Body>
 inline constexpr int swept_blocks = [] {
   if (!phase_facts<Body>::is_light || has_doubles<Body>) return 1;
@@ -102,6 +125,13 @@ inline constexpr int swept_blocks = [] {
   for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
   return sweeps_all<Body> && !stores_elements<Body> && swept_facts<Body>::width <= 8 ? 3 : states <= 32 ? 2 : 1;
 }();
+
+/// Threads of a row at least: a line of memory to each of their loads.
+inline constexpr int swept_threads = 8;
+/// Elements of a row that lie in no vector, for each thread at most: of the vectors in which it begins and ends, and of
+/// one more on either side beside which words of what all rows share may lie outside of that.
+template <class Body, int Width>
+inline constexpr int swept_ends = ((swept_facts<Body>::has_shared ? 4 : 2) * Width + swept_threads - 1) / swept_threads;
 
 /// How rows of so many vectors, or parts of them, are shared out.
 struct swept_shape {
@@ -113,15 +143,15 @@ struct swept_shape {
 ///
 /// Blocks of one wave that leave places free would come early to where the kernel in front leaves some, more to one
 /// multiprocessor than to another. That costs more than a late start, 1 us, if they have a while to go.
-constexpr swept_shape choose_swept(std::int64_t rows, std::int64_t vectors, int items, int warps) {
+constexpr swept_shape choose_swept(std::int64_t rows, std::int64_t vectors, int items, int turns, int warps) {
   constexpr int multiprocessors = 132, places = 64, usual = 8, long_sweep = 16;
   const std::int64_t together = (rows + multiprocessors - 1) / multiprocessors, room = warps / together;
   const bool fill = room * together * 4 >= 3 * warps;
   const int most = !fill ? usual : room > swept_block / 32 ? swept_block / 32 : static_cast<int>(room);
-  const int wanted = threads_for((vectors + 2 * items - 1) / (2 * items)),
-            threads = wanted < 32 * most ? wanted : 32 * most;
+  const int tile = (fill ? 2 : turns) * items, wanted = threads_for((vectors + tile - 1) / tile),
+            wide = wanted < swept_threads ? swept_threads : wanted, threads = wide < 32 * most ? wide : 32 * most;
   const bool evenly = fill && 16 * rows <= 15 * multiprocessors * (places / most) && vectors >= long_sweep * threads;
-  return {threads, threads < row_block ? row_block / threads : 1, evenly};
+  return {threads, threads < swept_few ? swept_few / threads : 1, evenly};
 }
 
 }  // namespace sinter::cuda::detail
