@@ -63,7 +63,57 @@ void test_softmax_of_views(std::int64_t rows, std::int64_t columns, std::int64_t
   out.check_guards(what);
 }
 
+/// (x - mean) * rsqrt(variance), the sum and the sum of squared deviations.
+template <class T>
+using standardized = body<load<0, T, at_row<d0>>, row_length<float>, reduce<ops::sum, T, float, 0>,
+                          compute<ops::div, float, float, 2, 1>, reduce<ops::m2, T, float, 0>,
+                          compute<ops::div, float, float, 4, 1>, compute<ops::rsqrt, float, float, 5>,
+                          compute<ops::sub, float, float, 0, 3>, compute<ops::mul, float, float, 7, 6>,
+                          store<1, T, 8, at_row<d0>>, store<2, float, 2, at_x>, store<3, float, 4, at_x>>;
+
+/// Rows far from zero; the first one's first value is infinite, those of others are far from all that follow.
+template <class T>
+void test_standardized(std::int64_t rows, std::int64_t columns, std::size_t shift) {
+  if (!is_sampled()) return;
+  auto a = numbers<T>(rows * columns, 1);
+  for (T& one : a) one = narrow<T>(widen<T>(one) + 100);
+  for (std::int64_t i = 0; i < rows; ++i) a[i * columns] = narrow<T>(i == 0 ? INFINITY : -3000.0f);
+  device_array<T> da(a, shift), out(rows * columns, shift);
+  device_array<float> sum(rows), squares(rows);
+  auto args = make_args<4, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = out.data();
+  args.pointers[2] = sum.data(), args.pointers[3] = squares.data();
+  args.sizes[0] = columns;
+  const std::string what = label("standardized", rows, columns, shift ? "misaligned" : "");
+  launch<standardized<T>, -1>(what, args);
+  std::vector<double> sums(rows), deviations(rows);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto value = [&](std::int64_t j) { return number(a[i * columns + j]); };
+    sums[i] = fold<ops::sum>(columns, value), deviations[i] = fold<ops::m2>(columns, value);
+  }
+  const auto expected = [&](std::size_t k) {
+    const std::size_t i = k / columns;
+    return (number(a[k]) - sums[i] / columns) / std::sqrt(deviations[i] / columns);
+  };
+  check_close(what, out.host(), expected, 4 * step_of<T>() + 2e-5, 4 * step_of<T>() + 2e-5);
+  check_close(
+      what + ", sums", sum.host(), [&](std::size_t i) { return sums[i]; }, 1e-5, 1e-2);
+  check_close(
+      what + ", squares", squares.host(), [&](std::size_t i) { return deviations[i]; }, 2e-5, 1e-3);
+  out.check_guards(what), sum.check_guards(what), squares.check_guards(what);
+}
+
 }  // namespace
+
+TEST_CASE("rows far from zero and rows that are infinite") {
+  for (const std::int64_t rows : {2, 37})
+    for (const std::int64_t columns : {3, 33, 100, 257, 1001, 2047, 3001, 12289})
+      for (const std::size_t shift : {0, 1}) {
+        test_standardized<float>(rows, columns, shift);
+        test_standardized<bf16>(rows, columns, shift);
+        test_standardized<f16>(rows, columns, shift);
+      }
+}
 
 TEST_CASE("staged rows of every alignment") {
   for (const std::int64_t rows : {1, 2, 5, 133})
@@ -149,6 +199,7 @@ TEST_CASE("staged rows with weights") {
     for (const std::int64_t columns : {769, 1025, 2047, 3001, 12289, 28001}) {
       const auto shift = static_cast<std::size_t>(rows % 4);
       test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, columns, shift, 1);
+      test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, columns, shift, 2, 4);
       test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, f32", rows, columns, 3, 0, shift);
       test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", rows, columns, shift);
     }

@@ -31,13 +31,13 @@ struct tiling {
   static constexpr bool guards = false;       // loads look whether an item is `ok`
   static constexpr bool even = false;         // items are as far apart as the first two, `ok` or not
   static constexpr bool scattered = false;    // items are not evenly apart
-  static constexpr bool padded = false;       // what is staged has room around it for vectors that rows end in
-  static constexpr bool adjoining = false;    // ... none: other rows begin where one ends
+  static constexpr bool adjoining = false;    // beside what is staged others may be writing
   static constexpr bool shifted = false;      // rows may begin and end inside of a vector; see shifted.hpp
   static constexpr bool in_vectors = false;   // rows begin anywhere, but items are aligned in memory
   static constexpr drift drifts = drift::none;
-  static constexpr bool loose = false;  // items may begin anywhere in memory; see loose.hpp
-  static constexpr bool walks = false;  // ... and rows end anywhere inside of them
+  static constexpr bool loose = false;   // items may begin anywhere in memory; see loose.hpp
+  static constexpr bool walks = false;   // ... and rows end anywhere inside of them
+  static constexpr bool aligns = false;  // ... but where staging says so, what all rows share lies in vectors
   template <int I>
   static constexpr bool shifts = false;  // this load is shifted into place
   template <int I>

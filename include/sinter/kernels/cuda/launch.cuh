@@ -20,11 +20,19 @@ struct as_is {
 /// or all of them at once or none, because they wait for each other.
 enum class start_rule : unsigned char { overlapping, evenly, together };
 
+/// Dynamic shared memory of a block, in bytes; and how much of a multiprocessor's its blocks shall have together, in
+/// percent, the rest of which is the L1's. -1: as much as they fill.
+struct shared_memory {
+  int bytes, share = -1;
+  shared_memory(int bytes, int share = -1) : bytes(bytes), share(share) {}
+};
+
 template <start_rule Rule = start_rule::overlapping, class... Parameters>
-void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_bytes, cudaStream_t stream,
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, const shared_memory& shared, cudaStream_t stream,
             const char* name, const typename as_is<Parameters>::type&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  cudaLaunchAttribute rule{};
+  cudaLaunchAttribute rules[2]{};
+  cudaLaunchAttribute& rule = rules[0];
   if constexpr (Rule == start_rule::together) {
     rule.id = cudaLaunchAttributeCooperative;
     rule.val.cooperative = 1;
@@ -35,10 +43,14 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, int shared_byt
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared.bytes);
   config.stream = stream;
-  config.attrs = &rule;
+  config.attrs = rules;
   config.numAttrs = Rule == start_rule::together || (Rule == start_rule::overlapping && kernels_overlap) ? 1 : 0;
+  if (shared.share >= 0) {
+    rules[config.numAttrs].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+    rules[config.numAttrs++].val.sharedMemCarveout = static_cast<unsigned>(shared.share);
+  }
   check(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), addresses), "cudaLaunchKernelExC", name);
 }
 template <class... Parameters>

@@ -129,13 +129,23 @@ struct wide {
     convert(out, stored);
   }
   static __device__ __forceinline__ void read_where(bool on, compute_t<T> (&out)[Width], const T* p) {
-    T stored[Width];
+    if constexpr (bytes % 4 == 0) {
+      unsigned words[bytes / 4];
 #pragma unroll
-    for (int c = 0; c < bytes / chunk; ++c) {
-      const unit raw = load_unit_where(on, reinterpret_cast<const unit*>(p) + c);
-      memcpy(&stored[c * per_chunk], &raw, chunk);
+      for (int c = 0; c < bytes / chunk; ++c) {
+        const unit raw = load_unit_where(on, reinterpret_cast<const unit*>(p) + c);
+        memcpy(words + c * (chunk / 4), &raw, chunk);
+      }
+      unpack(out, words);
+    } else {
+      T stored[Width];
+#pragma unroll
+      for (int c = 0; c < bytes / chunk; ++c) {
+        const unit raw = load_unit_where(on, reinterpret_cast<const unit*>(p) + c);
+        memcpy(&stored[c * per_chunk], &raw, chunk);
+      }
+      convert(out, stored);
     }
-    convert(out, stored);
   }
   static __device__ __forceinline__ void convert(compute_t<T> (&out)[Width], const T (&stored)[Width]) {
     if constexpr (bytes % 4 == 0) {
@@ -329,6 +339,9 @@ struct lanes_at {
         along.step();
       }
     } else {
+      if constexpr (Tile::tiling::aligns && Kind == access::strided && Step == 1)
+        if (t.staging.shared_aligned)
+          return wide<T, Width>::template read<ReadOnly>(out, base + offset(0, t, u, sizes));
 #pragma unroll
       for (int j = 0; j < Width; ++j) out[j] = widen<T>(element(base, j, t, u, sizes));
     }

@@ -55,7 +55,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
       put_item<I>(f, u, stored);
     } else if constexpr (Frame::tiling::template stages<I>) {
       compute_t<T> raw[shape::width];
-      if constexpr (Frame::tiling::adjoining) t.staging.template read<I, T>(raw, u, t.ok[u]);  // others may write there
+      if constexpr (Frame::tiling::adjoining) t.staging.template read<I, T>(raw, u, t.ok[u]);
       else t.staging.template read<I, T>(raw, u);
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
@@ -236,8 +236,6 @@ __device__ __forceinline__ bool writes_item(int u, const tile<typename Frame::ti
   constexpr bool per_row =
       Frame::tiling::item == loop_var::r && body_facts<typename Frame::body_type>::facts.where[I] == scope::row;
   if constexpr (per_row) return row_writer;
-  else if constexpr (Frame::tiling::padded && Frame::tiling::shifted)
-    return t.ok[u] || t.at[u] < static_cast<int>(t.staging.end);
   else return (Frame::tiling::shifted || t.ok[u]) && (Frame::tiling::template stages<I> || t.fixed_ok);
 }
 

@@ -276,8 +276,11 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
     void (*const kernel)(Args, typename staged::places) = &reduction_staged<held, Width, least, Args>;
     static constinit std::atomic<std::uint64_t> asked{0};
     allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
+    const int all = limits.shared_bytes + 1024;  // of a multiprocessor
+    const int spare = choose_spare(all, bytes + others, places.row_bytes, places.shared_bytes);
+    const shared_memory shared(bytes, spare > 0 ? 100 * (all - spare) / all : -1);
     launch(kernel, dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
-           dim3(static_cast<unsigned>(32 * shape.warps), static_cast<unsigned>(shape.rows)), bytes, stream, name, args,
+           dim3(static_cast<unsigned>(32 * shape.warps), static_cast<unsigned>(shape.rows)), shared, stream, name, args,
            places);
     return true;
   }

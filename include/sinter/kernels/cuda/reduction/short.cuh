@@ -8,6 +8,7 @@
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/persistent.cuh"
 #include "sinter/kernels/cuda/reduction/short_run.cuh"
+#include "sinter/kernels/cuda/reduction/spread.cuh"
 
 namespace sinter::cuda {
 
@@ -45,45 +46,57 @@ struct walked_part {
   int row, first, end;
 };
 template <class Body, int P, int Ways, class Accumulators, class Frame, class Tiling, class Args>
-__device__ __forceinline__ void walk_step(Accumulators& acc, Frame& f, tile<Tiling>& t, const Args& args, int row,
-                                          int place) {
+__device__ __forceinline__ void walk_step(Accumulators& acc, spreads<Body, P, Ways>& known, Frame& f, tile<Tiling>& t,
+                                          const Args& args, int row, int place) {
   t.staging.first = place;
 #pragma unroll
   for (int u = 0; u < Tiling::items; ++u) t.at[u] = place - row + u * Tiling::width, t.ok[u] = true;
-  evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, args);
+  evaluate_and_spread<Body, P, Ways>(acc, known, f, t, args);
 }
-template <class Body, int P, class Tiling, class Frame, class Args>
+template <class Body, int P, int Ways, class Accumulators, class Tiling, class Frame, class Args>
+__device__ __forceinline__ void walk_part(Accumulators& acc, spreads<Body, P, Ways>& known, Frame& f, tile<Tiling>& t,
+                                          const Args& args, const walked_part& part) {
+  // Of a word in which the row begins there is one element, which comes last.
+  const bool begins = Tiling::width > 1 && part.first < part.row;
+  int place = begins ? part.first + Tiling::width : part.first;
+  using single = typename Tiling::single;
+  tile<single> one;
+  one.fixed = t.fixed, one.fixed_ok = t.fixed_ok, one.staging = t.staging;
+  one.staging.first = begins ? part.row : part.first;
+  one.at[0] = one.staging.first - part.row, one.ok[0] = part.first < part.end;
+  begin_spreads<Body, P, Ways>(known, f, one, args);
+#pragma unroll 1
+  for (; place <= part.end - Tiling::size; place += Tiling::size)
+    walk_step<Body, P, Ways>(acc, known, f, t, args, part.row, place);
+  frame<Body, single> g;
+  copy_row_values<Body>(std::make_index_sequence<Body::size>{}, g, f);
+  const int stop = begins ? part.end + 1 : part.end;
+#pragma unroll 1
+  for (; place < stop; ++place)
+    walk_step<Body, P, Ways>(acc, known, g, one, args, part.row,
+                             Tiling::width > 1 && place >= part.end ? part.row : place);
+}
+/// `before`: what phase P - 1 knows for this one.
+template <class Body, int Ways, int P, class Tiling, class Frame, class Args>
 __device__ __forceinline__ void walked_phase(Frame& f, tile<Tiling>& t, const Args& args, const walked_part& part,
-                                             bool writer, const short_threads& threads) {
+                                             bool writer, const short_threads& threads,
+                                             spreads<Body, P - 1, Ways> before = {}) {
   using numbers = std::make_index_sequence<Body::size>;
   evaluate<rows_of_phase<Body, P>>(f, t, args, writer);
   if constexpr (P < body_facts<Body>::num_phases) {
-    constexpr int ways = row_ways<Body, Tiling::size>;
-    accumulators<Body, ways> acc;
-    start<P, ways>(Body{}, numbers{}, acc);
-    // Of a word in which the row begins there is one element, which comes last.
-    const bool begins = Tiling::width > 1 && part.first < part.row;
-    int place = begins ? part.first + Tiling::width : part.first;
-#pragma unroll 1
-    for (; place <= part.end - Tiling::size; place += Tiling::size)
-      walk_step<Body, P, ways>(acc, f, t, args, part.row, place);
-    using single = typename Tiling::single;
-    tile<single> one;
-    one.fixed = t.fixed, one.fixed_ok = t.fixed_ok, one.staging = t.staging;
-    frame<Body, single> g;
-    copy_row_values<Body>(numbers{}, g, f);
-    const int stop = begins ? part.end + 1 : part.end;
-#pragma unroll 1
-    for (; place < stop; ++place)
-      walk_step<Body, P, ways>(acc, g, one, args, part.row, Tiling::width > 1 && place >= part.end ? part.row : place);
-    combine_row<P, ways>(Body{}, numbers{}, acc, nullptr, threads);
+    accumulators<Body, Ways> acc;
+    spreads<Body, P, Ways> known;
+    start<P, Ways>(Body{}, numbers{}, acc);
+    if constexpr (walks_in<Body, P>) {
+      walk_part<Body, P, Ways>(acc, known, f, t, args, part);
+      finish_sums<Body, P, Ways>(acc, known);
+    } else {
+      finish_spreads<Body, P - 1, Ways>(acc, before, f);
+    }
+    combine_row<P, Ways>(Body{}, numbers{}, acc, nullptr, threads);
     finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
+    walked_phase<Body, Ways, P + 1>(f, t, args, part, writer, threads, known);
   }
-}
-template <class Body, class Tiling, class Frame, class Args, std::size_t... P>
-__device__ __forceinline__ void walked_phases(std::index_sequence<P...>, Frame& f, tile<Tiling>& t, const Args& args,
-                                              const walked_part& part, bool writer, const short_threads& threads) {
-  (walked_phase<Body, static_cast<int>(P)>(f, t, args, part, writer, threads), ...);
 }
 
 }  // namespace detail
@@ -116,16 +129,18 @@ __global__ void __launch_bounds__(detail::short_block, MinBlocks) reduction_shor
     tile.fixed_ok = row < run.rows;
     tile.fixed = run.first + (tile.fixed_ok ? row : 0);
     detail::frame<Body, tiling> frame;
-    using phases = std::make_index_sequence<body_facts<Body>::num_phases + 1>;
     const bool writer = threads.thread() == 0 && tile.fixed_ok;
     if constexpr (!Shape::walks) {
+      using phases = std::make_index_sequence<body_facts<Body>::num_phases + 1>;
       tile.staging.first = detail::kept(row * length + threads.thread() * Width);
       detail::persistent_phases<Body, tiling>(phases{}, frame, tile, args, writer, nullptr, threads);
     } else {
       const int start = tile.staging.half + row * length, last = start + length;
       const int own = start / Width * Width + threads.thread() * shape.items * Width, end = own + shape.items * Width;
       tile.staging.begin_row(start);
-      detail::walked_phases<Body>(phases{}, frame, tile, args, {start, own, end < last ? end : last}, writer, threads);
+      constexpr int ways = detail::row_ways<Body, tiling::size>;
+      const detail::walked_part part{start, own, end < last ? end : last};
+      detail::walked_phase<Body, ways, 0>(frame, tile, args, part, writer, threads);
     }
   }
   if constexpr (tiling::held::facts.stores) {

@@ -17,7 +17,8 @@ template <int Count>
 struct staged_places {
   int at[Count > 0 ? Count : 1]{};
   int row_bytes = 0;
-  detail::row_shift shift;
+  std::int64_t shared_bytes = 0;  // of what all rows share
+  detail::row_shift shift;        // of what moves with the row; the others lie as rows do that are not shifted, or not
 };
 
 namespace detail {
@@ -56,6 +57,17 @@ constexpr staged_shape choose_staged(std::int64_t length, int bytes, int lanes, 
   return {warps, rows, resident};
 }
 
+/// Bytes of a multiprocessor's shared memory that its rows leave to the L1, which has so many in any case: weights that
+/// do not stay there come from the L2 again with each row. Not where too few rows would be left, and without weights
+/// some lengths lose.
+inline constexpr int least_l1 = 28 * 1024;
+constexpr int choose_spare(int shared, int block, int row, std::int64_t weights) {
+  for (const int spare : {64 * 1024, 96 * 1024})
+    if (weights > 0 && weights <= least_l1 + spare - 4096 && (shared - spare) / block >= (weights > row ? 2 : 4))
+      return spare;
+  return 0;
+}
+
 template <class Body>
 struct staged_facts;
 template <class... S>
@@ -82,10 +94,16 @@ struct staged_facts<body<S...>> {
     } where[size + 1]{};  // of a row in 16 bytes, and from it to the next
     bool possible = true, any = false;
     int s = 0, own[size + 1]{}, total = 0;  // bytes of an element that no load has a place for
+    [[maybe_unused]] const auto number = [&](long n) { return sinter::detail::resolve(n, args.sizes); };
     const auto take_in = [&]<class Access>(Access) {
+      if constexpr (Access::along_r && !Access::moves) {
+        const auto first = reinterpret_cast<std::uintptr_t>(args.pointers[Access::slot]) +
+                           static_cast<std::uintptr_t>(number(Access::place.offset) * Access::bytes);
+        p.shift.others_aligned = p.shift.others_aligned && first % (width * Access::bytes) == 0;
+        p.shared_bytes += args.rnumel * Access::bytes;
+      }
       if constexpr (Access::moves) {
         if (facts.bytes[s] > 0) {
-          const auto number = [&](long n) { return sinter::detail::resolve(n, args.sizes); };
           const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[Access::slot]);
           const std::int64_t pitch = number(Access::place.pitch);
           possible = possible && (pitch * Access::bytes >= 16 || args.numel == 1) && address % Access::bytes == 0;
@@ -94,7 +112,7 @@ struct staged_facts<body<S...>> {
                       static_cast<int>((pitch * Access::bytes) & 15)};
           const int before = where[s].lead / Access::bytes % width, step = where[s].step / Access::bytes % width;
           possible = possible && (!any || (before == p.shift.first && step == p.shift.step));
-          p.shift = {before, step}, any = true;
+          p.shift.first = before, p.shift.step = step, any = true;
           const int load = stores.over[s];
           const bool over = load >= 0 && where[load].lead == where[s].lead && where[load].step == where[s].step;
           own[s] = over ? 0 : Access::bytes;
