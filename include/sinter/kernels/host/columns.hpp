@@ -17,6 +17,8 @@ namespace sinter::cpu::detail {
 
 /// Rows of a chunk at least: its sums of all columns take so much less memory than its elements.
 inline constexpr std::int64_t shortest_chunk_of_rows = 16;
+/// Elements of a group of rows: read a second time from the L2 cache.
+inline constexpr std::int64_t group_elements = 1 << 15;
 
 constexpr std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t columns) {
   const std::int64_t length = (rows + max_chunks - 1) / max_chunks;
@@ -25,20 +27,28 @@ constexpr std::int64_t rows_of_chunk(std::int64_t rows, std::int64_t columns) {
   return length < shortest ? shortest : length;
 }
 
+constexpr std::int64_t rows_of_group(std::int64_t columns) {
+  return columns < group_elements ? group_elements / (columns < 1 ? 1 : columns) : 1;
+}
+
 template <class Evaluator>
 void clear_sums(std::int64_t columns, typename Evaluator::running_folds* sums) {
   for (std::int64_t c = 0; c < columns; c += Evaluator::lanes) Evaluator::template clear<0>(sums[c / Evaluator::lanes]);
 }
-/// Row r of the block of columns at c.
+/// The rows in [first, last) of all columns.
 template <class Evaluator>
-void fold_block(Evaluator& e, std::int64_t c, std::int64_t r, std::int64_t columns,
+void fold_group(Evaluator& e, std::int64_t first, std::int64_t last, std::int64_t columns,
                 typename Evaluator::running_folds* sums) {
   constexpr std::int64_t lanes = Evaluator::lanes;
-  const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
-  e.seat(c, 0, count);
-  e.template rows<0, false>();
-  e.seat(c, r, count);
-  e.template elements<0>(sums[c / lanes]);
+  for (std::int64_t c = 0; c < columns; c += lanes) {
+    const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
+    e.seat(c, 0, count);
+    e.template rows<0, false>();
+    for (std::int64_t r = first; r < last; ++r) {
+      e.seat(c, r, count);
+      e.template elements<0>(sums[c / lanes]);
+    }
+  }
 }
 
 /// The columns at c: the chunks' sums combined, then what follows from them.

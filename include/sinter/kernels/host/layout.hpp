@@ -69,6 +69,19 @@ struct conditions<body<S...>> {
   static constexpr bool are_steady(loop_var v, int lanes) { return (steadiness<S>::holds(v, lanes) && ...); }
 };
 
+/// A block's arrays have to stay in the L1 cache (32 KiB and more on the hosts of today), so a long body gets fewer
+/// lanes; below 64 the cost of a loop's start shows, and in the folds of a row below 512. Without a fold shorter blocks
+/// are better: memory is read, computed with and written at the same time, and parts of a concatenation need no masks.
+template <class Body>
+inline constexpr int lanes_of = [] {
+  int lanes = Body::size <= 16 ? 512 : Body::size <= 24 ? 256 : Body::size <= 64 ? 128 : 64;
+  if (body_facts<Body>::num_phases > 0) return lanes;
+  if (lanes > 256) lanes = 256;
+  for (int shorter = lanes; shorter >= 64; shorter /= 2)
+    if (conditions<Body>::are_steady(loop_var::x, shorter)) return shorter;
+  return lanes;
+}();
+
 /// Ops whose code calls the C library or branches (math.hpp: most elementary functions of double, few of float), or
 /// that work on arrays: a loop around them is not vector code, so what they read and what they give goes through
 /// arrays, and the loops before and after them stay vectors.
@@ -96,32 +109,6 @@ constexpr bool is_simple(op o, bool is_float) {
       return is_float || (!(o >= op::exp && o <= op::erf) && !(o >= op::elu && o <= op::mish) && o != op::tanhshrink);
   }
 }
-
-/// Whether a body folds in one pass, one step per value: it waits for nothing but its memory.
-template <class Statement>
-inline constexpr bool folds_in_steps = true;
-template <class Op, class T, class Result, int A>
-inline constexpr bool folds_in_steps<reduce<Op, T, Result, A>> = is_simple(Op::id, std::is_same_v<compute_t<T>, float>);
-template <class Body>
-inline constexpr bool only_sums = false;
-template <class... S>
-inline constexpr bool only_sums<body<S...>> = body_facts<body<S...>>::num_phases == 1 && (folds_in_steps<S> && ...);
-
-/// A block's arrays have to stay in the L1 cache (32 KiB and more on the hosts of today), so a long body gets fewer
-/// lanes; below 64 the cost of a loop's start shows, and in the folds of a row below 512. Without a fold shorter blocks
-/// are better: memory is read, computed with and written at the same time, and parts of a concatenation need no masks;
-/// and where a fold is a sum: of as many lines as 512 floats are, asked for at once, some find no room.
-template <class Body>
-inline constexpr int lanes_of = [] {
-  int lanes = Body::size <= 16 ? 512 : Body::size <= 24 ? 256 : Body::size <= 64 ? 128 : 64;
-  const bool has_folds = body_facts<Body>::num_phases > 0;
-  if (has_folds && !only_sums<Body>) return lanes;
-  if (lanes > 256) lanes = 256;
-  if (has_folds) return lanes;
-  for (int shorter = lanes; shorter >= 64; shorter /= 2)
-    if (conditions<Body>::are_steady(loop_var::x, shorter)) return shorter;
-  return lanes;
-}();
 
 /// The pointer that a statement reads through; -1: none.
 template <class Statement>

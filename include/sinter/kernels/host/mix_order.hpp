@@ -1,8 +1,8 @@
 // The host kernel of a mix-order reduction: rows and columns of one space reduced in one walk over memory. Row is a
 // body over (x = row, r = column), Column one over (x = column, r = row) whose reductions need one pass over the rows.
-// A row's share of every column is folded block by block beside its own first phase, so that memory is read once, and
-// all the time. Threads own chunks of rows; the chunks' columns are combined in a fixed tree, so results do not depend
-// on the number of threads. SPDX-License-Identifier: BSL-1.0
+// Rows are taken in groups that stay in the cache: first their row part, then their share of every column. Threads own
+// chunks of rows; the chunks' columns are combined in a fixed tree, so results do not depend on the number of threads.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,23 @@ namespace sinter::cpu {
 
 namespace detail {
 
-/// What goes beside the first phase of row x: the blocks of columns that begin in each of its blocks.
-template <class Evaluator>
-struct column_share {
-  Evaluator& e;
-  std::int64_t x, columns;
-  typename Evaluator::running_folds* sums;
-
-  template <int P>
-  void step(std::int64_t r, int count) const {
-    constexpr std::int64_t lanes = Evaluator::lanes;
-    if constexpr (P == 0)
-      for (std::int64_t c = (r + lanes - 1) / lanes * lanes; c < r + count; c += lanes)
-        fold_block(e, c, x, columns, sums);
-  }
-};
-
 /// Both parts of the rows in [first, last); sums[b] are those of the b-th block of columns.
 template <class RowEvaluator, class ColumnEvaluator, class Args>
 void mix_order_chunk(const Args& args, std::int64_t first, std::int64_t last, std::int64_t columns,
                      typename ColumnEvaluator::running_folds* sums) {
   constexpr int phases = RowEvaluator::facts::num_phases;
-  static_assert(phases > 0, "mix_order: the rows need a pass");
   clear_sums<ColumnEvaluator>(columns, sums);
   RowEvaluator row(args);
   ColumnEvaluator column(args);
-  for (std::int64_t x = first; x < last; ++x) {
-    run_phases<phases>(row, args, x, 1, 1, column_share<ColumnEvaluator>{column, x, columns, sums});
-    row.seat(x, 0, 1);
-    row.template rows<phases>();
+  const std::int64_t group = rows_of_group(columns);
+  for (std::int64_t begin = first; begin < last; begin += group) {
+    const std::int64_t end = last - begin < group ? last : begin + group;
+    for (std::int64_t x = begin; x < end; ++x) {
+      run_phases<phases>(row, args, x, 1, 1);
+      row.seat(x, 0, 1);
+      row.template rows<phases>();
+    }
+    fold_group(column, begin, end, columns, sums);
   }
 }
 

@@ -67,33 +67,22 @@ template <class Evaluator>
 inline constexpr std::int64_t longest_row_in_turn =
     reads_late<Evaluator, typename Evaluator::body_type> ? longest_kept_row / 4 : longest_kept_row;
 
-/// What goes beside a row's phases, block by block: the last phase of the row where `late` sits, if any.
-template <class Evaluator>
-struct late_row {
-  Evaluator* late = nullptr;
-
-  /// Before the block at r of phase P, lest what is kept of it takes the place of what is written.
-  template <int P>
-  void step(std::int64_t r, int count) const {
-    if constexpr (writes_late<Evaluator, typename Evaluator::body_type> && P + 2 == Evaluator::facts::num_phases)
-      if (late != nullptr) late->write_block(r, count);
-  }
-};
-
-/// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`.
-template <int P, class Evaluator, class Beside = late_row<Evaluator>>
+/// The loop of phase P over r in [first, last), for the rows where `e` sits; its folds go to `into`. The last phase of
+/// the row where `late` sits, if any, goes along.
+template <int P, class Evaluator>
 [[gnu::noinline]] void fold_chunk(Evaluator& e, std::int64_t x, int rows, std::int64_t first, std::int64_t last,
-                                  typename Evaluator::finished_folds& into, Beside beside = {}) {
-  constexpr bool only_writes =
-      writes_late<Evaluator, typename Evaluator::body_type> && P + 1 == Evaluator::facts::num_phases;
+                                  typename Evaluator::finished_folds& into, Evaluator* late = nullptr) {
+  constexpr int to_last = Evaluator::facts::num_phases - 1 - P;
+  constexpr bool is_late = writes_late<Evaluator, typename Evaluator::body_type>;
   typename Evaluator::running_folds running;
   Evaluator::template clear<P>(running);
   if constexpr (Evaluator::lane_variable == loop_var::r) {
     for (std::int64_t r = first; r < last; r += Evaluator::lanes) {
       const int count = last - r < Evaluator::lanes ? static_cast<int>(last - r) : Evaluator::lanes;
-      beside.template step<P>(r, count);
+      if constexpr (is_late && to_last == 1)
+        if (late != nullptr) late->write_block(r, count);  // before what is kept of this row takes the place
       e.seat(x, r, count);
-      if constexpr (only_writes) e.write_block(r, count);
+      if constexpr (is_late && to_last == 0) e.write_block(r, count);
       else e.template elements<P>(running);
     }
     Evaluator::template collect<P>(running, into, last - first);
@@ -106,10 +95,10 @@ template <int P, class Evaluator, class Beside = late_row<Evaluator>>
   }
 }
 
-/// Phase P of the rows at x: row statements, loop, results. `threads` > 1 shares the loop between threads, and has
-/// nothing beside it.
-template <int P, class Evaluator, class Args, class Beside = late_row<Evaluator>>
-void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads, Beside beside = {}) {
+/// Phase P of the rows at x: row statements, loop, results. `threads` > 1 shares the loop between threads. `late` as
+/// above.
+template <int P, class Evaluator, class Args>
+void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads, Evaluator* late = nullptr) {
   using folds = typename Evaluator::finished_folds;
   using scans = scan_phase<typename Evaluator::body_type, P>;
   constexpr bool along_r = Evaluator::lane_variable == loop_var::r;
@@ -143,7 +132,7 @@ void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int thr
     folds part;
     for (std::int64_t c = 0; c < chunks; ++c) {
       if constexpr (scans::any) e.scans().begin_chunk();
-      fold_chunk<P>(e, x, rows, c * chunk, end_of(c), part, beside);
+      fold_chunk<P>(e, x, rows, c * chunk, end_of(c), part, late);
       if constexpr (scans::any) e.scans().end_chunk();
       tree.add(part);
     }
@@ -153,11 +142,11 @@ void run_phase(Evaluator& e, const Args& args, std::int64_t x, int rows, int thr
 }
 
 /// Phases 0 … Phases - 1.
-template <int Phases, class Evaluator, class Args, class Beside = late_row<Evaluator>>
-void run_phases(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads, Beside beside = {}) {
+template <int Phases, class Evaluator, class Args>
+void run_phases(Evaluator& e, const Args& args, std::int64_t x, int rows, int threads, Evaluator* late = nullptr) {
   if constexpr (Phases > 0) {
-    run_phases<Phases - 1>(e, args, x, rows, threads, beside);
-    run_phase<Phases - 1>(e, args, x, rows, threads, beside);
+    run_phases<Phases - 1>(e, args, x, rows, threads, late);
+    run_phase<Phases - 1>(e, args, x, rows, threads, late);
   }
 }
 
@@ -225,18 +214,17 @@ void rows_in_turn(const Args& args, std::int64_t first, std::int64_t last) {
     turns[t].pass_rows(last, 1);
     turns[t].keep_rows(t);
   }
-  late_row<Evaluator> beside;
+  Evaluator* late = nullptr;
   for (std::int64_t x = first; x < last; ++x) {
     Evaluator& e = turns[x % max_turns];
-    run_phases<phases - 1>(e, args, x, 1, 1, beside);
+    run_phases<phases - 1>(e, args, x, 1, 1, late);
     e.seat(x, 0, 1);
     e.template rows<phases - 1>();
     e.template rows<phases>();
-    beside.late = &e;
+    late = &e;
   }
   for (std::int64_t r = 0; r < args.rnumel; r += Evaluator::lanes)
-    beside.late->write_block(r,
-                             args.rnumel - r < Evaluator::lanes ? static_cast<int>(args.rnumel - r) : Evaluator::lanes);
+    late->write_block(r, args.rnumel - r < Evaluator::lanes ? static_cast<int>(args.rnumel - r) : Evaluator::lanes);
 }
 
 /// The rows in [first, last) of all of args.numel columns, one after the other, as memory holds them.
@@ -245,8 +233,7 @@ void fold_rows(const Args& args, std::int64_t first, std::int64_t last, typename
   Evaluator e(args);
   e.pass_columns();
   clear_sums<Evaluator>(args.numel, sums);
-  for (std::int64_t r = first; r < last; ++r)
-    for (std::int64_t c = 0; c < args.numel; c += Evaluator::lanes) fold_block(e, c, r, args.numel, sums);
+  for (std::int64_t r = first; r < last; ++r) fold_group(e, r, r + 1, args.numel, sums);
 }
 
 }  // namespace detail
