@@ -177,6 +177,19 @@ TEST_CASE("long rows of static length, more than there are blocks") {
   test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 700, 40000);
 }
 
+TEST_CASE("long rows of any alignment, more than there are blocks") {
+  for (const std::int64_t rows : {264, 265, 300})
+    for (const std::int64_t columns : {65531, 65536, 65537})
+      test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", rows, columns, 1, 1);
+  test_softmax<float, softmax<float, d0>, -1>("softmax f32", 410, 30522, 1, 1);
+  test_softmax<float, softmax<float, d0>, -1>("softmax f32", 270, 50257);
+  for (const std::size_t shift : {0, 1, 5}) {
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 270, 65537, shift, shift / 5);
+    test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, f32", 270, 60003, shift);
+    test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", 270, 30522, shift % 4);
+  }
+}
+
 TEST_CASE("few long rows, which blocks share") {
   for (const auto& [rows, columns] : {std::pair{1, 1000003}, {2, 600000}, {5, 262144}, {16, 100003}, {100, 40009}}) {
     test_softmax<float, softmax<float, d0>, -1>("softmax f32", rows, columns);

@@ -240,7 +240,7 @@ constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rn
   if constexpr (detail::split_facts<Body>::can_split) {
     return split_workspace<Body, O>(numel, rnumel);
   } else if constexpr (detail::shares_rows<Body, O>()) {
-    using shared = detail::shared_row_facts<typename detail::held_body<Body, -1>::type>;
+    using shared = detail::shared_row_facts<typename detail::streamed_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
     if (parts > 1) return detail::workspace_of(shared::counters(numel, parts), 0);
     if (detail::takes_turns(numel, rnumel, shared::row_bytes)) return detail::workspace_of(1, 0);

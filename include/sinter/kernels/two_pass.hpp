@@ -168,4 +168,47 @@ struct held_body {
   using type = typename two_pass<Body, Rnumel>::type;
 };
 
+/// A sum of exp(x - amax(x)) of one body as a fold of x, in the phase of that greatest value: the other way round.
+template <class S>
+inline constexpr int exponent = -1;
+template <class T, int A>
+inline constexpr int exponent<compute<ops::exp, T, T, A, -1, -1>> = A;
+template <class S>
+struct difference {
+  static constexpr int of = -1, from = -1;
+};
+template <class T, int A, int B>
+struct difference<compute<ops::sub, T, T, A, B, -1>> {
+  static constexpr int of = A, from = B;
+};
+template <class Body, class S>
+struct one_pass {
+  using type = S;
+};
+template <class... S, class T, class Result, int A>
+struct one_pass<body<S...>, reduce<ops::sum, T, Result, A>> {
+  template <int I>
+  static constexpr auto at() {
+    if constexpr (I >= 0) return statement_of<body<S...>, I>{};
+  }
+  using shifted = difference<decltype(at<exponent<decltype(at<A>())>>())>;
+  static constexpr pass_facts greatest = pass_of<decltype(at<shifted::from>())>;
+  static constexpr bool is = shifted::of >= 0 && greatest.is == first_fold::amax && greatest.value == shifted::of;
+  using type =
+      std::conditional_t<is, reduce<ops::sumexp, T, Result, is ? shifted::of : A>, reduce<ops::sum, T, Result, A>>;
+};
+
+/// The body for a kernel in which rows wait in shared memory, and in which all threads meet after each pass: deviations
+/// from the mean in a second pass, as above, exponentials in the first one, while the row arrives.
+template <class Held>
+struct one_pass_of;
+template <class... S>
+struct one_pass_of<body<S...>> {
+  using type = body<typename one_pass<body<S...>, S>::type...>;
+};
+template <class Body, long Rnumel>
+struct streamed_body {
+  using type = typename one_pass_of<typename held_body<Body, Rnumel>::type>::type;
+};
+
 }  // namespace sinter::detail

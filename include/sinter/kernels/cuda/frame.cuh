@@ -42,7 +42,7 @@ struct tiling {
   static constexpr bool shifts = false;  // this load is shifted into place
   template <int I>
   static constexpr bool leads = false;       // this store is aligned in spite of that
-  static constexpr bool streamed = false;    // rows pass through shared memory; see reduction/row_ring.cuh
+  static constexpr bool streamed = false;    // rows pass through shared memory; see reduction/vectors.cuh
   static constexpr int most_waiting = 256;   // bytes that a thread loads before it computes anything
   static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
   template <int I>

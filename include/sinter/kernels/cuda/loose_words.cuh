@@ -28,7 +28,12 @@ class loose_words {
   /// Sends for the words around p. The last is the one before it, where no other is needed.
   template <bool ReadOnly>
   __device__ __forceinline__ void fetch(const T* p) {
-    shift_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)) & (unit_bytes - 1);
+    fetch<ReadOnly>(p, static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)) & (unit_bytes - 1));
+  }
+  /// `shift`: bytes from an aligned word to p. The compiler may know part of it.
+  template <bool ReadOnly>
+  __device__ __forceinline__ void fetch(const T* p, unsigned shift) {
+    shift_ = shift;
     // Not by way of the address: the compiler would forget that it is one of global memory.
     const unit* from = reinterpret_cast<const unit*>(reinterpret_cast<const char*>(p) - shift_);
     constexpr int last = bytes / unit_bytes;

@@ -95,14 +95,15 @@ struct run_statement<load<Slot, T, At, Mask>> {
     using vector = wide<T, shape::width>;
     const T* first = base + memory::offset(0, t, u, sizes);
     compute_t<T> raw[shape::width];
-    if (t.staging.shared_aligned) {
+    if (t.staging.form == Frame::tiling::staging::forms) {
       vector::template read<false>(raw, first);
     } else if constexpr (vector::bytes < 4) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) raw[j] = widen<T>(first[j]);
     } else {
       loose_words<T, shape::width> around;
-      around.template fetch<false>(first);
+      around.template fetch<false>(first,
+                                   t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>(first));
       around.read(raw);
     }
 #pragma unroll

@@ -252,6 +252,9 @@ template <class Held, int Width, bool CanSplit>
 inline constexpr bool stages_vectors =
     !CanSplit && phase_facts<Held>::kept_bytes > 0 && Width > 4 && stream_facts<Held>::shared_loads <= 1;
 
+/// Bytes of rows that the blocks of a multiprocessor hold in shared memory.
+inline constexpr std::int64_t most_held_by_all = 224 << 10;
+
 /// Rows that wait in shared memory, in vectors of Width. False: it was not launched.
 template <int Width, class... S, class Args>
 bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
@@ -289,6 +292,7 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
 template <class Body, long StaticRnumel, class Args>
 void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
+  using long_held = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
   constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
   constexpr held_lanes lanes = lanes_of_body<held>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
@@ -309,7 +313,11 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     const bool alone = (!streamed.any && streamed.otherwise == 0) ||
                        can_split ||  // few rows are better shared by blocks
                        sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) <= 1;
-    if (splits <= 1 && alone) {
+    // Where a multiprocessor holds less than three, they better arrive while others are reduced; but several weights
+    // are waited for less by more threads.
+    const bool few = streamed.width > 0 && !fits && stream_facts<held>::shared_loads <= 1 &&
+                     3 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
+    if (splits <= 1 && alone && !few) {
       if (StaticRnumel >= 0 || !fits) {
         if (launch_staged<staged_facts<held>::width>(held{}, args, stream, name)) return;
       } else if constexpr (stages_vectors<held, width, can_split>) {
@@ -321,7 +329,8 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     // What those do not fit is walked element by element.
   } else if constexpr (StaticRnumel >= 0) {
     if constexpr (streamed.width > 0)
-      if (splits <= 1 && launch_streamed<streamed, StaticRnumel, !can_split>(held{}, args, fits, memory, stream, name))
+      if (splits <= 1 &&
+          launch_streamed<streamed, StaticRnumel, !can_split>(long_held{}, args, fits, memory, stream, name))
         return;
     if constexpr (streamed.width == 0 || can_split) {
       constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
@@ -344,7 +353,7 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     constexpr int some = items_of(lanes.some, width), walked_items = sweeps_all<Body> && some > 4 ? 4 : some;
     if constexpr (streamed.width > 0)  // but what can be split takes one phase if it is walked
       if (splits <= 1 && !(can_split && fits && width > 1) &&
-          launch_streamed<streamed, -1, !can_split>(held{}, args, fits, memory, stream, name))
+          launch_streamed<streamed, -1, !can_split>(long_held{}, args, fits, memory, stream, name))
         return;
     if constexpr (width > 1 && (can_split || streamed.width == 0)) {
       if (fits)

@@ -29,6 +29,10 @@ struct row_threads {
   static __device__ __forceinline__ void sync() { __syncthreads(); }  ///< those of the row at least
 };
 
+/// Warps that may share a row, each of which has a place for its states.
+template <class Threads>
+inline constexpr int most_warps = 32;
+
 /// Lanes of a warp combine; then each warp leaves its state for the others.
 template <class Threads, bool Wanted, int P, int I, class S, int Ways, class Body, class Accumulators>
 __device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* storage, const Threads& threads) {
@@ -39,7 +43,7 @@ __device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* 
     for (int k = 1; k < Ways; ++k) states[0] = fold::combine(states[0], states[k]);
     states[0] = fold::across(states[0], combined_lanes{threads.lanes()});
     if (threads.count() > 32 && threads.thread() % 32 == 0) {
-      auto* partial = reinterpret_cast<typename fold::state*>(storage + phase_offset<Body, P, I, 32>);
+      auto* partial = reinterpret_cast<typename fold::state*>(storage + phase_offset<Body, P, I, most_warps<Threads>>);
       partial[threads.row() * threads.warps() + threads.thread() / 32] = states[0];
     }
   }
@@ -50,8 +54,9 @@ __device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned 
   if constexpr (Wanted) {
     using fold = reduction_of<S>;
     auto& state = lanes_of<I>(acc)[0];
-    const auto* partial = reinterpret_cast<const typename fold::state*>(storage + phase_offset<Body, P, I, 32>) +
-                          threads.row() * threads.warps();
+    const auto* partial =
+        reinterpret_cast<const typename fold::state*>(storage + phase_offset<Body, P, I, most_warps<Threads>>) +
+        threads.row() * threads.warps();
     int slots = 1;
     while (slots < threads.warps()) slots *= 2;
     const int slot = threads.thread() & (slots - 1);

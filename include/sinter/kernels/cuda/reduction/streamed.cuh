@@ -21,8 +21,25 @@ inline constexpr bool reduces_phase = false;
 template <class Body, int P, std::size_t... I>
 inline constexpr bool reduces_phase<Body, P, std::index_sequence<I...>> = (reduces_in<Body, P, I> || ...);
 
+/// The threads of a block, up to 512: half a multiprocessor's registers for its rows' values and addresses.
+struct streamed_threads : row_threads<0> {
+  static constexpr int most = 512;
+};
+template <>
+inline constexpr int most_warps<streamed_threads> = streamed_threads::most / 32;
+/// Bytes of shared memory before the ring: two halves for states, then which rows are next.
+template <class Body>
+inline constexpr int storage_half = largest_phase<Body, most_warps<streamed_threads>>;
+template <class Body>
+inline constexpr int streamed_storage =
+    static_cast<int>(sinter::detail::round_up(2 * storage_half<Body> + row_order::queue_length * sizeof(int), 128));
+template <class Body>
+__device__ __forceinline__ int* row_queue(unsigned char* storage) {
+  return reinterpret_cast<int*>(storage + 2 * storage_half<Body>);
+}
+
 /// A block's way through the pieces of its rows, and one ahead of it that sends for those to come.
-template <class Body, class Tiling, int Threads, class Args>
+template <class Body, class Tiling, class Args>
 struct row_stream {
   static constexpr int loops = body_facts<Body>::num_phases;
   using numbers = std::make_index_sequence<Body::size>;
@@ -43,7 +60,7 @@ struct row_stream {
     const int lanes = share.tiles * Tiling::lanes;
     part = static_cast<int>(blockIdx.x) % share.parts;
     row = next_row = order.first();
-    step = Threads / 32 * lanes;
+    step = streamed_threads::most / 32 * lanes;
     first = part * share.pieces * step + static_cast<int>(threadIdx.x) / 32 * lanes;
 #pragma unroll 1
     for (int s = 0; s < share.slots; ++s) send_next(s);
@@ -64,12 +81,13 @@ struct row_stream {
     next_row = order.after(next_row, next_turn++);
   }
   __device__ __forceinline__ void advance() { row = order.after(row, turn++); }
-  /// Which row is the next but one, before the barrier of the first phase.
+  /// Which row is the next but one: as a row begins, and before the barrier of its first phase.
   __device__ __forceinline__ void ask() { order.ask(turn); }
+  __device__ __forceinline__ void pass_on() { order.pass_on(turn); }
 
   __device__ __forceinline__ unsigned char* next_half(unsigned char* storage) {
     half ^= 1;
-    return storage + half * largest_phase<Body, 32>;
+    return storage + half * storage_half<Body>;
   }
 
   /// Here rows are whole vectors.
@@ -178,9 +196,10 @@ __device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<ty
   if constexpr (P < body_facts<Body>::num_phases) {
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
+    if constexpr (P == 0) stream.ask();
     stream.template walk_ends<P, Ways>(f, acc);
     stream.template loop<P>(t, [&] { evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, stream.args); });
-    if constexpr (P == 0) stream.ask();
+    if constexpr (P == 0) stream.pass_on();
     if constexpr (reduces_phase<Body, P>) {
       // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
       combine_row<P, Ways>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
@@ -202,28 +221,19 @@ __device__ __forceinline__ void streamed_phases(std::index_sequence<P...>, Strea
   (streamed_phase<Body, Ways, static_cast<int>(P)>(stream, f, t, writer, storage, threads), ...);
 }
 
-/// Bytes of shared memory before the ring: two halves for states, then which rows are next.
-template <class Body>
-inline constexpr int streamed_storage = static_cast<int>(
-    sinter::detail::round_up(2 * largest_phase<Body, 32> + row_order::queue_length * sizeof(int), 128));
-template <class Body>
-__device__ __forceinline__ int* row_queue(unsigned char* storage) {
-  return reinterpret_cast<int*>(storage + 2 * largest_phase<Body, 32>);
-}
-
 }  // namespace detail
 
 /// Rows of whole vectors, below 2^30 elements, of which as many are on their way as shared memory has places. Blocks:
 /// of a multiprocessor. (What rows are shifted by is reduction_vectors' matter; one launch calls both.)
-template <class Body, int Width, int Items, bool Whole, int Threads, int Blocks, class Args>
-__global__ void __launch_bounds__(Threads, Blocks)
+template <class Body, int Width, int Items, bool Whole, int Blocks, class Args>
+__global__ void __launch_bounds__(detail::streamed_threads::most, Blocks)
     reduction_streamed(const Args args, const stream_share share, const detail::row_shift) {
   detail::begin_kernel();
   using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
-  detail::row_stream<Body, tiling, Threads, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
-                                                         detail::row_queue<Body>(streamed_rows));
-  const detail::row_threads<Threads> threads;
+  detail::row_stream<Body, tiling, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
+                                                detail::row_queue<Body>(streamed_rows));
+  constexpr detail::streamed_threads threads{};
   for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;
     tile.fixed = stream.row;

@@ -69,7 +69,8 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_
   const device_limits limits = limits_of_device(name);
   constexpr int reserved = 1024;  // of a multiprocessor for each block
   const int room = (limits.shared_bytes + reserved) / Blocks - reserved;
-  const int slots = (room - streamed_storage<B>) / Piece::place;  // for tiles
+  int slots = 0;  // for tiles
+  while (streamed_storage<B> + Piece::bytes(slots + 1) <= room) ++slots;
   if (slots < 1) return false;
   const std::int64_t tiles = (args.rnumel + Piece::lanes - 1) / Piece::lanes;
   const std::int64_t most = Shared ? sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) : 1;
@@ -89,12 +90,14 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   const auto grid = dim3(static_cast<unsigned>(teams.teams * teams.parts)), block = dim3(32 * Piece::warps);
-  const int bytes = streamed_storage<B> + slots * Piece::place;
-  // Blocks know which two rows are next.
-  share.in_turn = Piece::together && teams.parts == 1 && args.numel > 2 * teams.teams &&
-                  share.slots < 2 * share.pieces &&
-                  sinter::detail::takes_turns(args.numel, args.rnumel, shared::row_bytes);
-  if (share.in_turn) share.counters = memory.counters(stream, name);
+  const int bytes = streamed_storage<B> + Piece::bytes(slots);
+  const int least = Piece::least_pieces(static_cast<int>(args.rnumel), pieces);
+  if (teams.parts == 1 && least > 0 && sinter::detail::takes_turns(args.numel, args.rnumel, shared::row_bytes)) {
+    const int known = share.slots / least + 1;  // rows that places are filled for, and the one that follows
+    const int ahead = known < 2 ? 2 : known;
+    if (ahead <= row_order::most_ahead && args.numel > ahead * teams.teams) share.ahead = ahead;
+  }
+  if (share.ahead > 0) share.counters = memory.counters(stream, name);
   if (teams.parts == 1) {
     launch(kernel, grid, block, bytes, stream, name, args, share, shift);
   } else {
@@ -105,26 +108,34 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_
 }
 
 /// Rows whose vectors fit: tiles of Items vectors to a lane.
-template <class Body, int Width, int Items, int Threads, int Blocks, long Rnumel>
+template <class Body, int Width, int Items, int Blocks, long Rnumel>
 struct fitting_piece {
   static constexpr bool whole = Rnumel > 0 && Rnumel % (32 * Items * Width) == 0, together = true;
   using tiling = streamed_tiling<Body, Width, Items, whole>;
-  static constexpr int warps = Threads / 32, place = warps * (tiling::bytes + row_ring<Body, tiling>::barrier_bytes);
-  static constexpr int lanes = warps * tiling::lanes;
+  static constexpr int warps = streamed_threads::most / 32, lanes = warps * tiling::lanes;
+  static constexpr int bytes(int slots) {
+    return slots * warps * (tiling::bytes + row_ring<Body, tiling>::barrier_bytes);
+  }
+  /// Of each warp.
+  static constexpr int least_pieces(int, int pieces) { return pieces; }
   template <class Args>
-  static constexpr auto kernel = &reduction_streamed<Body, Width, Items, whole, Threads, Blocks, Args>;
+  static constexpr auto kernel = &reduction_streamed<Body, Width, Items, whole, Blocks, Args>;
 };
 /// Rows that begin anywhere. One kernel for one block of a multiprocessor and for two, of half the threads.
-inline constexpr int vector_threads = 512;
 template <class Body, int Width, int Blocks>
 struct vector_piece {
   static constexpr int items = Width > 4 && stream_facts<Body>::shared_loads > 1 ? 2 : 4;  // weights take registers
-  using ring = vector_ring<Body, Width, items>;
+  using ring = vector_ring<Body, Width>;
   static constexpr bool together = false;
-  static constexpr int warps = vector_threads / Blocks / 32, place = warps * (ring::place_bytes + ring::barrier_bytes);
-  static constexpr int lanes = warps * ring::vectors * Width;
+  static constexpr int warps = streamed_threads::most / Blocks / 32, lanes = warps * ring::vectors * Width;
+  static constexpr int bytes(int slots) { return warps * ring::bytes_of(slots); }
+  /// Of each warp: up to three vectors of a row are not whole, or lie beside what all rows share.
+  static constexpr int least_pieces(int rnumel, int) {
+    constexpr int step = warps * ring::vectors;
+    return (rnumel / Width - 3 + ring::vectors - 1) / step;
+  }
   template <class Args>
-  static constexpr auto kernel = &reduction_vectors<Body, Width, items, vector_threads, Args>;
+  static constexpr auto kernel = &reduction_vectors<Body, Width, items, Args>;
 };
 
 template <class Held>
@@ -153,8 +164,8 @@ bool launch_streamed(body<S...>, const Args& args, bool fits, kernel_memory& mem
     constexpr bool light = light_stream<B>;
     // A warp's vector takes more than 512 bytes, or a thread's unpacked more than 8 registers.
     constexpr bool large = 32 * Shape.width * stream_facts<B>::bytes > 512 || Shape.width > 8;
-    using two = fitting_piece<B, Shape.width, large ? 1 : 2, 512, 2, Rnumel>;
-    using alone = fitting_piece<B, Shape.width, large ? 1 : light ? 4 : 2, 512, 1, Rnumel>;
+    using two = fitting_piece<B, Shape.width, large ? 1 : 2, 2, Rnumel>;
+    using alone = fitting_piece<B, Shape.width, large ? 1 : light ? 4 : 2, 1, Rnumel>;
     if (!fits) {
       if constexpr (Shape.otherwise > 0)
         return launch_vectors<Shape.otherwise, Shared>(B{}, args, memory, stream, name);

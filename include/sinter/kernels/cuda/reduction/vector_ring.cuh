@@ -1,11 +1,13 @@
-// Rows that begin anywhere, on their way through shared memory: as row_ring.cuh, but in vectors that are aligned in
-// memory and lie within the row. What is done with their ends, and with the pieces, is vectors.cuh's matter.
-// SPDX-License-Identifier: BSL-1.0
+// Rows on their way through shared memory, in vectors that are aligned in memory and lie within the row: every warp has
+// a ring of places, each for a piece of a row, which the copy engine fills while the warps work on pieces that came
+// before. A warp fills its place again as soon as it has read it for the last time; it waits for no other warp. What is
+// done with the pieces, and with the ends of rows, is vectors.cuh's matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/reduction/row_ring.cuh"
+#include "sinter/kernels/cuda/copy_async.cuh"
+#include "sinter/kernels/cuda/reduction/stream_share.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -23,67 +25,47 @@ __device__ __forceinline__ void write_shared(unsigned address, const uint4& v) {
                : "memory");
 }
 
-/// The store of whole rows that goes back through shared memory, in the place of a load that nothing needs afterwards.
-template <class S>
-inline constexpr int returned_bytes = 0;
-template <int Slot, class T, int A, class At>
-inline constexpr int returned_bytes<store<Slot, T, A, At, -1>> = bytes_along_rows<T, At>;
-template <class Body>
-struct return_facts;
-template <class... S>
-struct return_facts<body<S...>> {
-  using B = body<S...>;
-  struct table {
-    int from = -1, over = -1;  // the store, and the load
-  };
-  static constexpr table facts = [] {
-    table t{};
-    constexpr int loaded[] = {streamed_bytes<S>..., 0}, stored[] = {returned_bytes<S>..., 0};
-    int count = 0;
-    for (int s = 0; s < B::size; ++s) {
-      if (stored[s] == 0) continue;
-      ++count;
-      t = {s, -1};
-      for (int l = 0; l < B::size && t.over < 0; ++l)
-        if (loaded[l] == stored[s] && body_facts<B>::phase(s) + 1 == body_facts<B>::num_phases) t.over = l;
-    }
-    if (count != 1 || t.over < 0) t = {};
-    return t;
-  }();
-  static constexpr bool any = facts.over >= 0;
-};
+/// Vectors of a piece: four to a lane of a warp.
+inline constexpr int piece_vectors = 128;
 
-/// Where the lanes of a warp find their vectors of a piece: of each load the elements as they lie in memory.
+/// Where the lanes of a warp find Items vectors each of a piece: of each load the elements as they lie in memory.
 template <class Body, int Width, int Items>
 struct piece_staging {
-  static constexpr int vectors = 32 * Items;
+  /// What all rows share lies as the vectors do (forms), or begins form * group + rest elements after a vector of its
+  /// own, so that where its words lie is known but for the rest; or anywhere (-1).
+  static constexpr int forms = Width < 4 ? Width : 4, group = Width / forms;
   unsigned place = 0;
-  bool shared_aligned = false;  // what all rows share lies as the vectors do
+  int first = 0;  // vector of the piece
+  int form = -1, rest = 0;
+
+  /// So many bytes after a multiple of the unit `p` lies.
+  template <class T, int Unit>
+  __device__ __forceinline__ unsigned shift_of(const T* p) const {
+    constexpr unsigned size = sizeof(T);
+    if (form < 0) return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)) & (Unit - 1);
+    return ((static_cast<unsigned>(form * group) * size) | (static_cast<unsigned>(rest & (group - 1)) * size)) &
+           (Unit - 1);
+  }
 
   template <int I, class T>
   __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
-    constexpr int before = stream_facts<Body>::bytes_before(I) * Width * vectors, size = Width * sizeof(T);
-    const unsigned lane = threadIdx.x % 32;
+    constexpr int size = Width * sizeof(T);
+    const unsigned from = vector_of<I, size>();
     unsigned words[size / 4];
 #pragma unroll
     for (int c = 0; c < size / 16; ++c) {
-      const uint4 raw = read_shared(place + lane * size + static_cast<unsigned>(before + u * 32 * size + c * 16));
+      const uint4 raw = read_shared(from + static_cast<unsigned>(u * 32 * size + c * 16));
       memcpy(words + 4 * c, &raw, 16);
     }
     wide<T, Width>::unpack(out, words);
   }
-  /// In the place of the load.
-  template <int I, class T>
-  __device__ __forceinline__ void write(const T (&in)[Width], int u) const {
-    constexpr int load = return_facts<Body>::facts.over, size = Width * sizeof(T);
-    constexpr int before = stream_facts<Body>::bytes_before(load) * Width * vectors;
-    const unsigned lane = threadIdx.x % 32;
-#pragma unroll
-    for (int c = 0; c < size / 16; ++c) {
-      uint4 raw;
-      memcpy(&raw, reinterpret_cast<const unsigned char*>(in) + c * 16, 16);
-      write_shared(place + lane * size + static_cast<unsigned>(before + u * 32 * size + c * 16), raw);
-    }
+
+ private:
+  /// The lane's first.
+  template <int I, int Size>
+  __device__ __forceinline__ unsigned vector_of() const {
+    constexpr int before = stream_facts<Body>::bytes_before(I) * Width * piece_vectors;
+    return place + static_cast<unsigned>((static_cast<int>(threadIdx.x) % 32 + first) * Size + before);
   }
 };
 
@@ -94,14 +76,50 @@ struct vectors_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool streamed = true, guards = true, early_loads = false;
   static constexpr int most_waiting = 128;
   template <int I>
-  static constexpr bool stages = stream_facts<Body>::streams(I) || I == return_facts<Body>::facts.from;
+  static constexpr bool stages = stream_facts<Body>::streams(I);
   template <int I>
   static constexpr bool shifts = stream_facts<Body>::is_shared(I);
   using staging = piece_staging<Body, Width, Items>;
 };
-/// Elements at the ends of a row, one by one.
-struct row_end_tiling : tiling<loop_var::r, loop_var::r, 1, 1, int> {
+/// What is streamed of the elements at the ends of a row, as it lies in memory.
+template <int I, class S, bool Streamed, int Items>
+struct end_slot {
+  template <class Tile, class Args>
+  __device__ __forceinline__ void fetch(const Args&, const Tile&) {}
+};
+template <int I, int Slot, class T, class At, int Items>
+struct end_slot<I, load<Slot, T, At, -1>, true, Items> {
+  T element[Items];
+  template <class Tile, class Args>
+  __device__ __forceinline__ void fetch(const Args& args, const Tile& t) {
+    const T* const base = static_cast<const T*>(args.pointers[Slot]);
+#pragma unroll
+    for (int u = 0; u < Items; ++u)
+      if (t.ok[u]) element[u] = base[offset_of<At>::at_xr(t.fixed, t.at[u], args.sizes)];
+  }
+};
+template <class Body, int Items, class Numbers = std::make_index_sequence<Body::size>>
+struct end_staging;
+template <class... S, int Items, std::size_t... I>
+struct end_staging<body<S...>, Items, std::index_sequence<I...>>
+    : end_slot<static_cast<int>(I), S, (streamed_bytes<S> > 0), Items>... {
+  template <class Tile, class Args>
+  __device__ __forceinline__ void fetch(const Args& args, const Tile& t) {
+    (end_slot<static_cast<int>(I), S, (streamed_bytes<S> > 0), Items>::fetch(args, t), ...);
+  }
+  template <int N, class T>
+  __device__ __forceinline__ void read(compute_t<T> (&out)[1], int u) const {
+    using slot = end_slot<N, sinter::detail::statement_of<body<S...>, N>, true, Items>;
+    out[0] = widen<T>(static_cast<const slot&>(*this).element[u]);
+  }
+};
+/// Lanes of a warp have them one by one: at either end less than two vectors.
+template <class Body, int Width>
+struct row_end_tiling : tiling<loop_var::r, loop_var::r, 1, (4 * Width - 2 + 31) / 32, int> {
   static constexpr bool streamed = true, guards = true, early_loads = false;
+  template <int I>
+  static constexpr bool stages = stream_facts<Body>::streams(I);
+  using staging = end_staging<Body, (4 * Width - 2 + 31) / 32>;
 };
 
 /// What of a row is taken in whole vectors: `count` of them, the first of which begins with element `first`.
@@ -109,13 +127,15 @@ struct whole_vectors {
   int first = 0, count = 0;
 };
 
-/// The places of one warp, each for Items vectors of a lane. Barrier number s is complete when what was last sent to
-/// place s has arrived.
-template <class Body, int Width, int Items>
+/// The places of one warp, each for a piece. Barrier number s is complete when what was last sent to place s has
+/// arrived.
+template <class Body, int Width>
 class vector_ring {
  public:
-  static constexpr int vectors = 32 * Items;  // of a piece
-  static constexpr int place_bytes = stream_facts<Body>::bytes * Width * vectors, barrier_bytes = 8;
+  static constexpr int vectors = piece_vectors;
+  static constexpr int place_bytes = stream_facts<Body>::bytes * Width * vectors;
+  /// Of one warp: its places, then its barriers.
+  SINTER_HOST_DEVICE static constexpr int bytes_of(int slots) { return slots * place_bytes + (slots + 1) / 2 * 16; }
 
   /// Where a warp is in its ring, and whether it has been there an odd number of times.
   struct position {
@@ -123,12 +143,10 @@ class vector_ring {
     unsigned odd = 0;
   };
 
-  /// `memory`: for each of the warps `slots` places, then barriers; aligned to 128 bytes.
+  /// `memory`: of all warps, aligned to 128 bytes.
   __device__ __forceinline__ vector_ring(unsigned char* memory, int slots) : slots_(slots) {
-    const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
-    places_ = shared_address(memory) + static_cast<unsigned>(warp * slots * place_bytes);
-    barriers_ = shared_address(memory) + static_cast<unsigned>((warps * place_bytes + warp * barrier_bytes) * slots);
-    asm("" : "+r"(places_), "+r"(barriers_));  // to stay in registers
+    places_ = shared_address(memory) + static_cast<unsigned>(static_cast<int>(threadIdx.x) / 32 * bytes_of(slots));
+    asm("" : "+r"(places_));  // to stay in a register
     if constexpr (has_copy_engine) {
       if (first_lane()) {
 #pragma unroll 1
@@ -172,40 +190,10 @@ class vector_ring {
     }
   }
 
-  /// Where the whole vectors of the store that goes back begin.
-  template <class... S, std::size_t... I, class Args>
-  static __device__ __forceinline__ unsigned char* find_back(body<S...>, std::index_sequence<I...>, const Args& args,
-                                                             int row, int first) {
-    unsigned char* to = nullptr;
-    (find_store<static_cast<int>(I)>(S{}, to, args, row, first), ...);
-    return to;
-  }
-  /// Writes `count` vectors of a place, the first of which is number v of the row.
-  __device__ __forceinline__ void put_back(unsigned char* to, int slot, int v, int count) const {
-    constexpr int load = return_facts<Body>::facts.over;
-    constexpr int size = (stream_facts<Body>::bytes_before(load + 1) - stream_facts<Body>::bytes_before(load)) * Width;
-    count = count < vectors ? count : vectors;
-    const unsigned from = place(slot) + stream_facts<Body>::bytes_before(load) * Width * vectors;
-    to += static_cast<std::int64_t>(v) * size;
-    copy_back_ready();
-    __syncwarp();
-    if constexpr (has_copy_engine) {
-      if (first_lane()) copy_back_group(to, from, count * size);
-    } else {
-      for (int b = static_cast<int>(threadIdx.x) % 32 * 16; b < count * size; b += 32 * 16)
-        *reinterpret_cast<uint4*>(to + b) = read_shared(from + static_cast<unsigned>(b));
-    }
-  }
-  /// Until all places that were put back, but for the last Pending, may be filled again.
-  template <int Pending>
-  __device__ __forceinline__ void wait_back() const {
-    if (first_lane()) copy_back_wait_for<Pending>();
-  }
-
  private:
   static __device__ __forceinline__ bool first_lane() { return threadIdx.x % 32 == 0; }
   __device__ __forceinline__ unsigned barrier(int slot) const {
-    return barriers_ + static_cast<unsigned>(slot * barrier_bytes);
+    return places_ + static_cast<unsigned>(slots_ * place_bytes + slot * 8);
   }
   template <int I, class S, class Args>
   static __device__ __forceinline__ void find_load(S, sources&, const Args&, int, int) {}
@@ -215,15 +203,6 @@ class vector_ring {
     if constexpr (stream_facts<Body>::streams(I))
       from.row[stream_facts<Body>::loads_before(I)] = reinterpret_cast<const unsigned char*>(
           static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, first, args.sizes));
-  }
-  template <int I, class S, class Args>
-  static __device__ __forceinline__ void find_store(S, unsigned char*&, const Args&, int, int) {}
-  template <int I, int Slot, class T, int A, class At, class Args>
-  static __device__ __forceinline__ void find_store(store<Slot, T, A, At, -1>, unsigned char*& to, const Args& args,
-                                                    int row, int first) {
-    if constexpr (I == return_facts<Body>::facts.from)
-      to = reinterpret_cast<unsigned char*>(static_cast<T*>(args.pointers[Slot]) +
-                                            offset_of<At>::at_xr(row, first, args.sizes));
   }
   template <int I, int Bytes>
   __device__ __forceinline__ void send_load(const sources& from, int slot, int v, int count) const {
@@ -241,7 +220,7 @@ class vector_ring {
     }
   }
 
-  unsigned places_, barriers_;
+  unsigned places_;
   int slots_;
 };
 

@@ -1,6 +1,7 @@
-// Reductions along memory (orientation row) of rows that fill a multiprocessor and begin anywhere: as
-// streamed.cuh, but in vectors that are aligned in memory; the elements at a row's ends go one by one.
-// SPDX-License-Identifier: BSL-1.0
+// Reductions along memory (orientation row) of rows that fill a multiprocessor and begin anywhere: blocks stay and go
+// from row to row, and the pieces of the rows to come arrive in shared memory while this one's are reduced. A row waits
+// there from phase to phase and is read once. It is taken in vectors that are aligned in memory; the elements at its
+// ends go one by one. Which rows is streamed_launch.cuh's matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -27,16 +28,15 @@ class vector_stream {
  public:
   static constexpr int loops = body_facts<Body>::num_phases, width = Tiling::width, items = Tiling::items;
   using numbers = std::make_index_sequence<Body::size>;
-  using ring_type = vector_ring<Body, width, items>;
+  using ring_type = vector_ring<Body, width>;
 
   __device__ __forceinline__ vector_stream(const Args& a, const stream_share& s, const row_shift& h,
-                                           unsigned char* memory)
-      : args(a), share(s), shift_(h), ring_(memory, s.slots) {
-    const int block = static_cast<int>(blockIdx.x);
-    part = block % share.parts;
-    row = next_row_ = block / share.parts;
-    step_ = static_cast<int>(blockDim.x) * items;
-    first_ = part * share.pieces * step_ + static_cast<int>(threadIdx.x) / 32 * ring_type::vectors;
+                                           unsigned char* memory, int* queue)
+      : args(a), share(s), shift_(h), ring_(memory, s.slots), order_(s, static_cast<int>(a.numel), queue) {
+    part = static_cast<int>(blockIdx.x) % share.parts;
+    row = next_row_ = order_.first();
+    first_ = part * share.pieces * step() + static_cast<int>(threadIdx.x) / 32 * ring_type::vectors;
+    fetch_ends(row);
     enter_next();
 #pragma unroll 1
     for (int s = 0; s < share.slots; ++s) send_next(s);
@@ -57,148 +57,186 @@ class vector_stream {
     const int begin = (lead != 0 ? 1 : 0) + margin;
     return {begin * width - lead, (lead + length) / width - margin - begin};
   }
-  __device__ __forceinline__ void ask() const {}  // rows are shared out evenly
+  __device__ __forceinline__ void advance() { row = order_.after(row, turn_++); }
+  /// Which row is the next but one: as a row begins, and before the barrier of its first phase.
+  __device__ __forceinline__ void ask() { order_.ask(turn_); }
+  __device__ __forceinline__ void pass_on() { order_.pass_on(turn_); }
   __device__ __forceinline__ unsigned char* next_half(unsigned char* storage) {
-    turn_ ^= 1;
-    return storage + turn_ * largest_phase<Body, 32>;
+    half_ ^= 1;
+    return storage + half_ * storage_half<Body>;
   }
 
-  /// The elements of the row that lie in no whole vector, by the last warp of its first block.
+  /// The elements of the row that lie in no whole vector, by the last warp of its first block. Those of the next row
+  /// are on their way from the last phase on: in registers, for a way through the L2 in each phase would be waited for.
   template <int P, int Ways, class Frame, class Accumulators>
-  __device__ __forceinline__ void walk_ends(Frame& f, Accumulators& acc) const {
-    if (part != 0 || threadIdx.x / 32 + 1 != blockDim.x / 32) return;
-    const whole_vectors vectors = vectors_of(row);
-    const int length = static_cast<int>(args.rnumel), head = vectors.first, ends = length - vectors.count * width;
-    if (ends == 0) return;
-    frame<Body, row_end_tiling> end;
-    copy_row_values<Body>(numbers{}, end, f);
-    tile<row_end_tiling> t;
-    t.fixed = row;
-#pragma unroll 1
-    for (int k = static_cast<int>(threadIdx.x) % 32; k < ends; k += 32) {
-      t.at[0] = k < head ? k : length - ends + k;
-      t.ok[0] = true;
+  __device__ __forceinline__ void walk_ends(Frame& f, Accumulators& acc) {
+    if (has_ends(row)) {
+      frame<Body, end_tiling> end;
+      copy_row_values<Body>(numbers{}, end, f);
+      tile<end_tiling> t = ends_of(row);
+      t.staging = ends_;
       evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, end, t, args);
     }
+    if constexpr (P == loops - 1) fetch_ends(order_.after(row, turn_));
   }
   /// Calls visit() for the whole vectors of the row in loop P, where the tile is placed.
   template <int P, class Visit>
   __device__ __forceinline__ void loop(tile<Tiling>& t, const Visit& visit) {
     const bool stays = share.stays(), sends = P == loops - 1 || !stays;
-    const bool aligned = shares_in_phase<Body, P> && shares_aligned(row);
+    const int form = shares_in_phase<Body, P> ? form_of(row, t.staging) : 0;
     const whole_vectors vectors = vectors_of(row);
-    const int count = rounds_of(vectors), lane = static_cast<int>(threadIdx.x) % 32;
-    const int by = backwards(stays, P) ? -step_ : step_;
-    int v = by < 0 ? first_ + (count - 1) * step_ : first_;
-    constexpr bool returns = P == loops - 1 && return_facts<Body>::any;
-    unsigned char* back = nullptr;
-    if constexpr (returns) back = ring_type::find_back(Body{}, numbers{}, args, row, vectors.first);
+    const int count = rounds_of(vectors);
+    const int by = step_of(P);
+    int v = by < 0 ? first_ + (count - 1) * step() : first_;
     auto at = start_;
-    int last = -1;  // the place that was put back last, and is not yet filled again
 #pragma unroll 1
     for (int i = 0; i < count; ++i, v += by) {
       if (P == 0 || !stays) ring_.wait(at);
       t.staging.place = ring_.place(at.slot);
-#pragma unroll
-      for (int u = 0; u < items; ++u) {
-        t.at[u] = (v + lane + u * 32) * width + vectors.first;
-        t.ok[u] = v + lane + u * 32 < vectors.count;
-      }
-      // Most pieces are whole, and their vectors not asked one by one.
-      const auto visit_all = [&](bool shared_aligned) {
-        t.staging.shared_aligned = shared_aligned;
-#pragma unroll
-        for (int u = 0; u < items; ++u) t.ok[u] = true;
-        visit();
-      };
-      if (v + ring_type::vectors > vectors.count) {
-        t.staging.shared_aligned = false;
-        visit();
-      } else if (shares_in_phase<Body, P> && aligned) {
-        visit_all(true);
-      } else {
-        visit_all(false);
-      }
-      if constexpr (returns) {
-        ring_.put_back(back, at.slot, v, vectors.count - v);
-        if (last >= 0) {
-          ring_.template wait_back<1>();
-          send_next(last);
-        }
-        last = at.slot;
-      } else if (sends) {
-        send_next(at.slot);
-      }
+      const int here = min(vectors.count - v, ring_type::vectors);
+#pragma unroll 1
+      for (int k = 0; k < here; k += 32 * items) visit_tile<P>(t, v, k, vectors, form, visit);
+      if (sends) send_next(at.slot);
       ring_.advance(at);
-    }
-    if (returns && last >= 0) {
-      ring_.template wait_back<0>();
-      send_next(last);
     }
     if (sends) start_ = at;
   }
 
  private:
+  using staging = typename Tiling::staging;
+  using end_tiling = row_end_tiling<Body, width>;
+
+  /// The lanes' vectors from number k of the piece on that begins with vector v.
+  template <int P, class Visit>
+  static __device__ __forceinline__ void visit_tile(tile<Tiling>& t, int v, int k, const whole_vectors& vectors,
+                                                    int form, const Visit& visit) {
+    const int first = v + k + static_cast<int>(threadIdx.x) % 32;
+    t.staging.first = k;
+#pragma unroll
+    for (int u = 0; u < items; ++u) {
+      t.at[u] = (first + u * 32) * width + vectors.first;
+      t.ok[u] = first + u * 32 < vectors.count;
+    }
+    // Most pieces are whole, and their vectors not asked one by one.
+    const auto visit_all = [&](int of_form) {
+      t.staging.form = of_form;
+#pragma unroll
+      for (int u = 0; u < items; ++u) t.ok[u] = true;
+      visit();
+    };
+    if (v + k + 32 * items > vectors.count || form < 0) {
+      t.staging.form = -1;
+      visit();
+    } else if constexpr (shares_in_phase<Body, P>) {
+      with_form(form, visit_all);
+    } else {
+      visit_all(0);
+    }
+  }
+
+  __device__ __forceinline__ int ends_beside(const whole_vectors& vectors) const {
+    return static_cast<int>(args.rnumel) - vectors.count * width;
+  }
+  __device__ __forceinline__ bool has_ends(int of_row) const {
+    return part == 0 && threadIdx.x / 32 + 1 == blockDim.x / 32 && ends_beside(vectors_of(of_row)) > 0;
+  }
+  __device__ __forceinline__ tile<end_tiling> ends_of(int of_row) const {
+    const whole_vectors vectors = vectors_of(of_row);
+    const int length = static_cast<int>(args.rnumel), ends = ends_beside(vectors);
+    tile<end_tiling> t;
+    t.fixed = of_row;
+#pragma unroll
+    for (int u = 0; u < end_tiling::items; ++u) {
+      const int k = static_cast<int>(threadIdx.x) % 32 + 32 * u;
+      t.at[u] = k < vectors.first ? k : length - ends + k;
+      t.ok[u] = k < ends;
+    }
+    return t;
+  }
+  __device__ __forceinline__ void fetch_ends(int of_row) {
+    if (of_row < static_cast<int>(args.numel) && has_ends(of_row)) ends_.fetch(args, ends_of(of_row));
+  }
+  /// How what all rows share lies beside the vectors of a row: see piece_staging. -1: not all in the same way.
+  __device__ __forceinline__ int form_of(int of_row, staging& s) const {
+    if (!shift_.others_aligned) return -1;
+    const int by = (width - before(of_row)) & (width - 1);
+    s.rest = by % staging::group;
+    return by == 0 ? staging::forms : by / staging::group;
+  }
+  template <class Visit, int... Form>
+  static __device__ __forceinline__ void with_form(int form, const Visit& visit, std::integer_sequence<int, Form...>) {
+    (void)((form == Form && (visit(Form), true)) || ...);
+  }
+  template <class Visit>
+  static __device__ __forceinline__ void with_form(int form, const Visit& visit) {
+    with_form(form, visit, std::make_integer_sequence<int, staging::forms + 1>{});
+  }
   /// Elements that lie before the row in its first vector.
   __device__ __forceinline__ int before(int of_row) const {
     const unsigned far = static_cast<unsigned>(shift_.first) + static_cast<unsigned>(of_row) * shift_.step;
     return static_cast<int>(far & (width - 1));
   }
-  /// What does not stay is walked there and back, so that the L2 has the end of it.
-  static __device__ __forceinline__ bool backwards(bool stays, int pass) { return !stays && pass % 2 != 0; }
+  /// From a warp's piece of a row to its next one: what does not stay is walked there and back, so that the L2 has the
+  /// end of it.
+  static __device__ __forceinline__ int step() { return static_cast<int>(blockDim.x) / 32 * ring_type::vectors; }
+  __device__ __forceinline__ int step_of(int pass) const { return !share.stays() && pass % 2 != 0 ? -step() : step(); }
   /// Pieces of the row that are this warp's.
   __device__ __forceinline__ int rounds_of(const whole_vectors& vectors) const {
-    const int rounds = (vectors.count - first_ + step_ - 1) / step_;
+    const int rounds = (vectors.count - first_ + step() - 1) >> (__ffs(step()) - 1);  // a power of two
     return max(0, min(share.pieces, rounds));
   }
 
   /// The row and pass from which to send next, if there is one.
   __device__ __forceinline__ void enter_next() {
-    left_ = 0;
+    int rounds = 0;
+    whole_vectors next;
 #pragma unroll 1
-    for (; next_row_ < static_cast<int>(args.numel); next_row_ += share.teams) {
-      next_ = vectors_of(next_row_);
-      left_ = rounds_of(next_);
-      if (left_ > 0) break;
+    for (; next_row_ < static_cast<int>(args.numel); next_row_ = order_.after(next_row_, next_turn_++)) {
+      next = vectors_of(next_row_);
+      rounds = rounds_of(next);
+      if (rounds > 0) break;
     }
-    if (left_ == 0) return;
-    const bool back = backwards(share.stays(), next_pass_);
-    next_vector_ = back ? first_ + (left_ - 1) * step_ : first_;
-    next_by_ = back ? -step_ : step_;
-    ring_type::find(Body{}, numbers{}, from_, args, next_row_, next_.first);
+    next_end_ = 0, next_vector_ = first_;
+    if (rounds == 0) return;
+    next_end_ = next.count;
+    if (step_of(next_pass_) < 0) next_vector_ += (rounds - 1) * step();
+    ring_type::find(Body{}, numbers{}, from_, args, next_row_, next.first);
   }
   __device__ __forceinline__ void send_next(int slot) {
-    if (left_ == 0) return;
-    ring_.send(Body{}, numbers{}, from_, slot, next_vector_, next_.count - next_vector_);
-    next_vector_ += next_by_;
-    if (--left_ > 0) return;
-    if (share.stays() || ++next_pass_ == loops) next_pass_ = 0, next_row_ += share.teams;
+    if (next_end_ == 0) return;
+    ring_.send(Body{}, numbers{}, from_, slot, next_vector_, next_end_ - next_vector_);
+    const int by = step_of(next_pass_);
+    next_vector_ += by;
+    if (by < 0 ? next_vector_ >= first_ : next_vector_ < min(next_end_, first_ + share.pieces * step())) return;
+    if (share.stays() || ++next_pass_ == loops) next_pass_ = 0, next_row_ = order_.after(next_row_, next_turn_++);
     enter_next();
   }
 
   const row_shift& shift_;
   ring_type ring_;
+  row_order order_;
   typename ring_type::position start_{};  // of the next loop over the row
-  int first_, step_;                      // the warp's first vector of a row, and from there to its next piece
-  int turn_ = 0;                          // which half of the storage is next
+  int first_;                             // the warp's first vector of a row
+  int turn_ = 0, half_ = 0;               // of the storage, which is next
+  typename end_tiling::staging ends_;     // of the row
   // What is sent for next.
-  int next_row_, next_pass_ = 0, next_vector_ = 0, next_by_ = 0, left_ = 0;
-  whole_vectors next_;
+  int next_row_, next_turn_ = 0, next_pass_ = 0, next_vector_ = 0, next_end_ = 0;
   typename ring_type::sources from_;
 };
 
 }  // namespace detail
 
 /// Rows of any length below 2^30, of which as many are on their way as shared memory has places.
-template <class Body, int Width, int Items, int Threads, class Args>
-__global__ void __launch_bounds__(Threads, 1)
+template <class Body, int Width, int Items, class Args>
+__global__ void __launch_bounds__(detail::streamed_threads::most, 1)
     reduction_vectors(const Args args, const stream_share share, const detail::row_shift shift) {
   detail::begin_kernel();
   using tiling = detail::vectors_tiling<Body, Width, Items>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
-  detail::vector_stream<Body, tiling, Args> stream(args, share, shift, streamed_rows + detail::streamed_storage<Body>);
-  constexpr detail::row_threads<0> threads{};
-  for (; args.numel > stream.row; stream.row += share.teams) {
+  detail::vector_stream<Body, tiling, Args> stream(args, share, shift, streamed_rows + detail::streamed_storage<Body>,
+                                                   detail::row_queue<Body>(streamed_rows));
+  constexpr detail::streamed_threads threads{};
+  for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;
     tile.fixed = stream.row;
     detail::frame<Body, tiling> frame;
