@@ -73,27 +73,26 @@ class row_order {
   __device__ __forceinline__ int after(int row, int turn) const {
     return turn + 1 < share_.ahead || share_.ahead == 0 ? row + share_.teams : queue_[(turn + 1) % queue_length];
   }
-  /// For the first thread, as the turn-th row begins: the answer takes a microsecond. Each block is refused once, and
-  /// with the last refusal the counter is at zero again.
-  __device__ __forceinline__ void ask(int turn) {
-    if (share_.ahead == 0 || threadIdx.x != 0) return;
-    const int first = share_.ahead * share_.teams;  // that are not known from the beginning
-    const bool refused = turn > 0 && queue_[(turn + share_.ahead - 1) % queue_length] >= rows_;
-    answer_ = static_cast<unsigned>(rows_ - first);
-    if (!refused) answer_ = atomicInc(share_.counters, static_cast<unsigned>(rows_ - first + share_.teams - 1));
+  /// For the first thread, as a row begins: the answer takes a microsecond. Each block is refused once, and with the
+  /// last refusal the counter is at zero again.
+  __device__ __forceinline__ void ask() {
+    if (share_.ahead > 0 && threadIdx.x == 0 && last() < rows_)
+      answer_ = atomicInc(share_.counters, static_cast<unsigned>(rows_ - (share_.ahead - 1) * share_.teams - 1));
   }
-  /// Once, before the barrier of its first phase.
+  /// Once, in the turn-th row, before the barrier of its first phase.
   __device__ __forceinline__ void pass_on(int turn) const {
-    if (share_.ahead > 0 && threadIdx.x == 0)
-      queue_[(turn + share_.ahead) % queue_length] = share_.ahead * share_.teams + static_cast<int>(answer_);
+    if (share_.ahead > 0 && threadIdx.x == 0) queue_[(turn + share_.ahead) % queue_length] = last();
   }
   static constexpr int most_ahead = 3, queue_length = most_ahead + 1;
 
  private:
+  /// The row that was asked for last.
+  __device__ __forceinline__ int last() const { return share_.ahead * share_.teams + static_cast<int>(answer_); }
+
   const stream_share& share_;
   int rows_;
   int* queue_;
-  unsigned answer_;
+  unsigned answer_ = 0;
 };
 
 }  // namespace detail

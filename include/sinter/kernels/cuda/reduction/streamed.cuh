@@ -21,15 +21,16 @@ inline constexpr bool reduces_phase = false;
 template <class Body, int P, std::size_t... I>
 inline constexpr bool reduces_phase<Body, P, std::index_sequence<I...>> = (reduces_in<Body, P, I> || ...);
 
-/// The threads of a block, up to 512: half a multiprocessor's registers for its rows' values and addresses.
-struct streamed_threads : row_threads<0> {
-  static constexpr int most = 512;
-};
-template <>
-inline constexpr int most_warps<streamed_threads> = streamed_threads::most / 32;
+/// The threads of a block: half a multiprocessor's registers for its rows' values and addresses. Count: as of
+/// row_threads.
+inline constexpr int most_streamed_threads = 512;
+template <int Count>
+struct streamed_threads : row_threads<Count> {};
+template <int Count>
+inline constexpr int most_warps<streamed_threads<Count>> = most_streamed_threads / 32;
 /// Bytes of shared memory before the ring: two halves for states, then which rows are next.
 template <class Body>
-inline constexpr int storage_half = largest_phase<Body, most_warps<streamed_threads>>;
+inline constexpr int storage_half = largest_phase<Body, most_warps<streamed_threads<0>>>;
 template <class Body>
 inline constexpr int streamed_storage =
     static_cast<int>(sinter::detail::round_up(2 * storage_half<Body> + row_order::queue_length * sizeof(int), 128));
@@ -60,7 +61,7 @@ struct row_stream {
     const int lanes = share.tiles * Tiling::lanes;
     part = static_cast<int>(blockIdx.x) % share.parts;
     row = next_row = order.first();
-    step = streamed_threads::most / 32 * lanes;
+    step = most_streamed_threads / 32 * lanes;
     first = part * share.pieces * step + static_cast<int>(threadIdx.x) / 32 * lanes;
 #pragma unroll 1
     for (int s = 0; s < share.slots; ++s) send_next(s);
@@ -82,7 +83,7 @@ struct row_stream {
   }
   __device__ __forceinline__ void advance() { row = order.after(row, turn++); }
   /// Which row is the next but one: as a row begins, and before the barrier of its first phase.
-  __device__ __forceinline__ void ask() { order.ask(turn); }
+  __device__ __forceinline__ void ask() { order.ask(); }
   __device__ __forceinline__ void pass_on() { order.pass_on(turn); }
 
   __device__ __forceinline__ unsigned char* next_half(unsigned char* storage) {
@@ -226,14 +227,14 @@ __device__ __forceinline__ void streamed_phases(std::index_sequence<P...>, Strea
 /// Rows of whole vectors, below 2^30 elements, of which as many are on their way as shared memory has places. Blocks:
 /// of a multiprocessor. (What rows are shifted by is reduction_vectors' matter; one launch calls both.)
 template <class Body, int Width, int Items, bool Whole, int Blocks, class Args>
-__global__ void __launch_bounds__(detail::streamed_threads::most, Blocks)
+__global__ void __launch_bounds__(detail::most_streamed_threads, Blocks)
     reduction_streamed(const Args args, const stream_share share, const detail::row_shift) {
   detail::begin_kernel();
   using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
   detail::row_stream<Body, tiling, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
                                                 detail::row_queue<Body>(streamed_rows));
-  constexpr detail::streamed_threads threads{};
+  constexpr detail::streamed_threads<detail::most_streamed_threads> threads{};
   for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;
     tile.fixed = stream.row;

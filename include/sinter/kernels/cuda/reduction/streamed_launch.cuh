@@ -112,7 +112,7 @@ template <class Body, int Width, int Items, int Blocks, long Rnumel>
 struct fitting_piece {
   static constexpr bool whole = Rnumel > 0 && Rnumel % (32 * Items * Width) == 0, together = true;
   using tiling = streamed_tiling<Body, Width, Items, whole>;
-  static constexpr int warps = streamed_threads::most / 32, lanes = warps * tiling::lanes;
+  static constexpr int warps = most_streamed_threads / 32, lanes = warps * tiling::lanes;
   static constexpr int bytes(int slots) {
     return slots * warps * (tiling::bytes + row_ring<Body, tiling>::barrier_bytes);
   }
@@ -127,7 +127,7 @@ struct vector_piece {
   static constexpr int items = Width > 4 && stream_facts<Body>::shared_loads > 1 ? 2 : 4;  // weights take registers
   using ring = vector_ring<Body, Width>;
   static constexpr bool together = false;
-  static constexpr int warps = streamed_threads::most / Blocks / 32, lanes = warps * ring::vectors * Width;
+  static constexpr int warps = most_streamed_threads / Blocks / 32, lanes = warps * ring::vectors * Width;
   static constexpr int bytes(int slots) { return warps * ring::bytes_of(slots); }
   /// Of each warp: up to three vectors of a row are not whole, or lie beside what all rows share.
   static constexpr int least_pieces(int rnumel, int) {

@@ -59,7 +59,7 @@ class vector_stream {
   }
   __device__ __forceinline__ void advance() { row = order_.after(row, turn_++); }
   /// Which row is the next but one: as a row begins, and before the barrier of its first phase.
-  __device__ __forceinline__ void ask() { order_.ask(turn_); }
+  __device__ __forceinline__ void ask() { order_.ask(); }
   __device__ __forceinline__ void pass_on() { order_.pass_on(turn_); }
   __device__ __forceinline__ unsigned char* next_half(unsigned char* storage) {
     half_ ^= 1;
@@ -228,14 +228,14 @@ class vector_stream {
 
 /// Rows of any length below 2^30, of which as many are on their way as shared memory has places.
 template <class Body, int Width, int Items, class Args>
-__global__ void __launch_bounds__(detail::streamed_threads::most, 1)
+__global__ void __launch_bounds__(detail::most_streamed_threads, 1)
     reduction_vectors(const Args args, const stream_share share, const detail::row_shift shift) {
   detail::begin_kernel();
   using tiling = detail::vectors_tiling<Body, Width, Items>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
   detail::vector_stream<Body, tiling, Args> stream(args, share, shift, streamed_rows + detail::streamed_storage<Body>,
                                                    detail::row_queue<Body>(streamed_rows));
-  constexpr detail::streamed_threads threads{};
+  constexpr detail::streamed_threads<0> threads{};
   for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;
     tile.fixed = stream.row;
