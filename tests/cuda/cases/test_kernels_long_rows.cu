@@ -121,9 +121,10 @@ TEST_CASE("masks, several states and outputs") {
   }
 }
 
-TEST_CASE("blocks that share rows run in several streams at once, and in a graph") {
+namespace {
+
+void share_in_streams(std::int64_t rows, std::int64_t columns) {
   using B = softmax<float, d0>;
-  constexpr std::int64_t rows = 7, columns = 400'003;
   constexpr int streams = 4;
   const auto a = numbers<float>(rows * columns, 1);
   const device_array<float> da(a);
@@ -175,4 +176,19 @@ TEST_CASE("blocks that share rows run in several streams at once, and in a graph
     delete outs[i], delete workspaces[i];
     (void)cudaGraphExecDestroy(ready[i]), (void)cudaGraphDestroy(graphs[i]), (void)cudaStreamDestroy(stream[i]);
   }
+}
+
+}  // namespace
+
+TEST_CASE("blocks that share rows run in several streams at once, and in a graph") {
+  share_in_streams(7, 400'003);
+  share_in_streams(67, 65'537);  // in clusters, where there are any
+}
+TEST_CASE("rows that two to nine blocks share") {
+  for (const std::int64_t columns : {65'536, 100'001, 150'000, 200'003, 250'000, 300'007, 350'000, 400'001})
+    for (const std::int64_t rows : {14, 29})
+      if (rows * columns <= most_elements) {
+        test_softmax<float, softmax<float, d0>, -1>("softmax f32", rows, columns, 1, 1);
+        test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, columns);
+      }
 }

@@ -307,6 +307,7 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes,
 /// `tiles` tiles of it.
 struct team_shape {
   int tiles = 1, parts = 1, teams = 1;
+  std::int64_t cost = 0;
 
   /// Tiles that a warp sends for at once, where it holds `slots` of them: many, as long as at most a seventh of the
   /// places is left over and what stays in them is no more than before.
@@ -318,30 +319,39 @@ struct team_shape {
     return suits(4) ? 4 : suits(2) ? 2 : 1;
   }
 };
-/// For rows of `total` tiles and blocks that hold `slots` of them; `exchanges`: how often the blocks of a row wait for
-/// each other. Least is what a team's rows take, in 48ths of the time in which a multiprocessor moves a tile if all are
-/// busy: a softmax computes with it for three quarters of that, an exchange takes five quarters, and while both last
-/// arrive as many tiles of the next row as there is room for.
-constexpr team_shape choose_teams(std::int64_t numel, std::int64_t total, int slots, int exchanges, int most_parts,
-                                  int multiprocessors) {
-  const int most = most_parts < multiprocessors ? most_parts : multiprocessors;
+/// How often the blocks of a row wait for each other, and for how many states.
+struct team_meetings {
+  int exchanges, states;
+};
+/// For rows of `total` tiles and `blocks` blocks that hold `slots` of them; teams_of(parts): how many teams of so many
+/// blocks run at once; in_cluster(parts): whether they tell each other their states beside memory. Least is what a
+/// team's rows take, in 48ths of the time in which a multiprocessor moves a tile if all are busy: a softmax computes
+/// with it for three quarters of that, an exchange through memory takes five quarters and five eighths more for each
+/// state, and while both last arrive as many tiles of the next row as there is room for. In a cluster an exchange takes
+/// less than that time, and all that is not hidden is in it (measured).
+template <class TeamsOf, class InCluster>
+constexpr team_shape choose_teams(std::int64_t numel, std::int64_t total, int slots, team_meetings meetings,
+                                  int most_parts, int blocks, const TeamsOf& teams_of, const InCluster& in_cluster) {
+  const int most = most_parts < blocks ? most_parts : blocks;
   const auto share_out = [&](std::int64_t tiles) {
     team_shape shape{static_cast<int>(tiles), static_cast<int>((total + tiles - 1) / tiles)};
-    shape.teams = static_cast<int>(numel < multiprocessors / shape.parts ? numel : multiprocessors / shape.parts);
+    const int teams = teams_of(shape.parts);
+    shape.teams = static_cast<int>(numel < teams ? numel : teams);
     return shape;
   };
   team_shape best = share_out((total + most - 1) / most);  // if no team holds a row: it is walked in every phase
   std::int64_t least = -1;
   for (std::int64_t tiles = total < slots ? total : slots; tiles > 0 && (total + tiles - 1) / tiles <= most; --tiles) {
-    const team_shape now = share_out(tiles);
-    const int busy = now.teams * now.parts * 48 / multiprocessors;
+    team_shape now = share_out(tiles);
+    const int busy = now.teams * now.parts * 48 / blocks;
     const int move =
         busy < 16 ? 16 : busy;  // of a tile: less where others are idle, but a multiprocessor has its limit
     const std::int64_t late = 2 * tiles > slots ? 2 * tiles - slots : 0;
-    const std::int64_t chain = tiles * 36 + (now.parts > 1 ? exchanges * 60 : 0), moving = tiles * move;
-    const std::int64_t row = (chain > moving ? chain : moving) + late * move / 4;
-    const std::int64_t cost = (numel + now.teams - 1) / now.teams * row;
-    if (least < 0 || cost < least) least = cost, best = now;
+    const std::int64_t chain = tiles * 36 + (now.parts > 1 ? 60 + meetings.states * 30 : 0), moving = tiles * move;
+    const std::int64_t row = in_cluster(now.parts) ? tiles * 48 + meetings.exchanges * 40
+                                                   : (chain > moving ? chain : moving) + late * move / 4;
+    now.cost = (numel + now.teams - 1) / now.teams * row;
+    if (least < 0 || now.cost < least) least = now.cost, best = now;
   }
   return best;
 }

@@ -27,31 +27,55 @@ struct shared_memory {
   shared_memory(int bytes, int share = -1) : bytes(bytes), share(share) {}
 };
 
+/// What a launch asks for besides its shape.
+class launch_rules {
+ public:
+  void overlap() {
+    auto& value = add(cudaLaunchAttributeProgrammaticStreamSerialization);
+    value.programmaticStreamSerializationAllowed = 1;
+  }
+  void together() { add(cudaLaunchAttributeCooperative).cooperative = 1; }
+  void share(int percent) {
+    add(cudaLaunchAttributePreferredSharedMemoryCarveout).sharedMemCarveout = static_cast<unsigned>(percent);
+  }
+  /// Of so many blocks, side by side in the grid.
+  void clusters(unsigned blocks) { add(cudaLaunchAttributeClusterDimension).clusterDim = {blocks, 1, 1}; }
+
+  /// They must outlive the launch.
+  void apply_to(cudaLaunchConfig_t& config) {
+    config.attrs = rules_;
+    config.numAttrs = count_;
+  }
+
+ private:
+  cudaLaunchAttributeValue& add(cudaLaunchAttributeID id) {
+    rules_[count_].id = id;
+    return rules_[count_++].val;
+  }
+  cudaLaunchAttribute rules_[2]{};
+  unsigned count_ = 0;
+};
+
+inline void launch_by(launch_rules& rules, const void* kernel, dim3 grid, dim3 block, int shared_bytes,
+                      cudaStream_t stream, const char* name, void** arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.stream = stream;
+  rules.apply_to(config);
+  check(cudaLaunchKernelExC(&config, kernel, arguments), "cudaLaunchKernelExC", name);
+}
+
 template <start_rule Rule = start_rule::overlapping, class... Parameters>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, const shared_memory& shared, cudaStream_t stream,
             const char* name, const typename as_is<Parameters>::type&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  cudaLaunchAttribute rules[2]{};
-  cudaLaunchAttribute& rule = rules[0];
-  if constexpr (Rule == start_rule::together) {
-    rule.id = cudaLaunchAttributeCooperative;
-    rule.val.cooperative = 1;
-  } else {
-    rule.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    rule.val.programmaticStreamSerializationAllowed = 1;
-  }
-  cudaLaunchConfig_t config{};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared.bytes);
-  config.stream = stream;
-  config.attrs = rules;
-  config.numAttrs = Rule == start_rule::together || (Rule == start_rule::overlapping && kernels_overlap) ? 1 : 0;
-  if (shared.share >= 0) {
-    rules[config.numAttrs].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
-    rules[config.numAttrs++].val.sharedMemCarveout = static_cast<unsigned>(shared.share);
-  }
-  check(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel), addresses), "cudaLaunchKernelExC", name);
+  launch_rules rules;
+  if constexpr (Rule == start_rule::together) rules.together();
+  else if constexpr (Rule == start_rule::overlapping && kernels_overlap) rules.overlap();
+  if (shared.share >= 0) rules.share(shared.share);
+  launch_by(rules, reinterpret_cast<const void*>(kernel), grid, block, shared.bytes, stream, name, addresses);
 }
 template <class... Parameters>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, const char* name,

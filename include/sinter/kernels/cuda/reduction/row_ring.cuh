@@ -44,12 +44,13 @@ class row_ring {
  public:
   static constexpr int barrier_bytes = 8;
 
-  /// Where a warp is in its ring, and whether it has been there an odd number of times.
+  /// Where a warp is in its ring, and which way it goes.
   struct position {
-    int slot = 0;
-    unsigned odd = 0;
+    int slot = 0, by = 1;
     __device__ __forceinline__ void advance(int slots) {
-      if (++slot == slots) slot = 0, odd ^= 1;
+      slot += by;
+      if (slot == slots) slot = 0;
+      if (slot < 0) slot = slots - 1;
     }
   };
 
@@ -71,7 +72,10 @@ class row_ring {
 
   __device__ __forceinline__ const unsigned char* place(int slot) const { return places_ + slot * bytes_; }
 
-  __device__ __forceinline__ void wait(const position& at) const { barrier_wait(barrier(at.slot), at.odd); }
+  __device__ __forceinline__ void wait(const position& at) {
+    barrier_wait(barrier(at.slot), odd_ >> at.slot & 1);
+    odd_ ^= 1u << at.slot;
+  }
 
   /// Sends for the piece of row `row` whose first element is number `first` of the row.
   template <class... S, std::size_t... I, class Args>
@@ -124,7 +128,7 @@ class row_ring {
 
   int lanes_, bytes_;  // of a place
   unsigned char* places_;
-  unsigned barriers_;
+  unsigned barriers_, odd_ = 0;  // of each place, whether it has been filled an odd number of times
 };
 
 }  // namespace detail

@@ -14,6 +14,7 @@ namespace sinter::cuda {
 struct stream_share {
   unsigned* counters = nullptr;
   int slots = 1, pieces = 1, tiles = 1, parts = 1, teams = 1, ahead = 0;
+  int cluster = 1;  // blocks of a team that tell each other their states beside memory: all of them, or one
   SINTER_HOST_DEVICE constexpr bool stays() const { return pieces <= slots; }
 };
 

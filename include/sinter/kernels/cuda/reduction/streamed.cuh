@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/cluster.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/row_ring.cuh"
@@ -32,11 +33,15 @@ inline constexpr int most_warps<streamed_threads<Count>> = most_streamed_threads
 template <class Body>
 inline constexpr int storage_half = largest_phase<Body, most_warps<streamed_threads<0>>>;
 template <class Body>
-inline constexpr int streamed_storage =
-    static_cast<int>(sinter::detail::round_up(2 * storage_half<Body> + row_order::queue_length * sizeof(int), 128));
+inline constexpr int streamed_storage = static_cast<int>(sinter::detail::round_up(
+    2 * storage_half<Body> + row_order::queue_length * sizeof(int) + cluster_meeting<Body>::bytes, 128));
 template <class Body>
 __device__ __forceinline__ int* row_queue(unsigned char* storage) {
   return reinterpret_cast<int*>(storage + 2 * storage_half<Body>);
+}
+template <class Body>
+__device__ __forceinline__ unsigned char* meeting_memory(unsigned char* storage) {
+  return storage + 2 * storage_half<Body> + row_order::queue_length * sizeof(int);
 }
 
 /// A block's way through the pieces of its rows, and one ahead of it that sends for those to come.
@@ -50,14 +55,20 @@ struct row_stream {
   const stream_share& share;
   ring_type ring;
   row_order order;
+  cluster_meeting<Body> meeting;
   typename ring_type::position start{};  // of the next loop over the row
   int part, row, turn = 0;
   int first, step;  // the first element of the warp's first piece of a row, and from there to the next piece
   int next_row, next_turn = 0, next_piece = 0, next_pass = 0;
   int half = 0;  // of the storage, which is next
 
-  __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, unsigned char* memory, int* queue)
-      : args(a), share(s), ring(memory, s.slots, s.tiles), order(s, static_cast<int>(a.numel), queue) {
+  __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, unsigned char* memory, int* queue,
+                                        unsigned char* meeting_at)
+      : args(a),
+        share(s),
+        ring(memory, s.slots, s.tiles),
+        order(s, static_cast<int>(a.numel), queue),
+        meeting(meeting_at, s.cluster) {
     const int lanes = share.tiles * Tiling::lanes;
     part = static_cast<int>(blockIdx.x) % share.parts;
     row = next_row = order.first();
@@ -65,6 +76,7 @@ struct row_stream {
     first = part * share.pieces * step + static_cast<int>(threadIdx.x) / 32 * lanes;
 #pragma unroll 1
     for (int s = 0; s < share.slots; ++s) send_next(s);
+    meeting.begin();
   }
 
   /// What does not stay is walked there and back, so that the L2 has the end of it.
@@ -76,9 +88,11 @@ struct row_stream {
     const int piece = backwards(stays, next_pass) ? share.pieces - 1 - next_piece : next_piece;
     ring.send(Body{}, numbers{}, slot, args, next_row, first + piece * step);
     if (++next_piece < share.pieces) return;
-    next_piece = 0;
-    if (!stays && ++next_pass < loops) return;
-    next_pass = 0;
+    if (!stays && ++next_pass < loops) {
+      next_piece = share.slots;  // those before are there
+      return;
+    }
+    next_piece = next_pass = 0;
     next_row = order.after(next_row, next_turn++);
   }
   __device__ __forceinline__ void advance() { row = order.after(row, turn++); }
@@ -105,7 +119,7 @@ struct row_stream {
     auto at = start;
 #pragma unroll 1
     for (int i = 0; i < share.pieces; ++i, begin += by) {
-      if (P == 0 || !stays) ring.wait(at);
+      if (P == 0 || i >= share.slots) ring.wait(at);
       t.staging.place = ring.place(at.slot);
       t.staging.tiles = share.tiles;
       int tiles = share.tiles;
@@ -121,10 +135,16 @@ struct row_stream {
         }
         visit();
       }
-      if (P == loops - 1 || !stays) send_next(at.slot);
+      if (P == loops - 1 || i + share.slots < share.pieces) send_next(at.slot);
       at.advance(share.slots);
     }
-    if (P == loops - 1 || !stays) start = at;
+    if (P == loops - 1) {
+      start = at;
+    } else if (!stays) {  // what is there now is read first in the next loop, backwards
+      at.by = -at.by;
+      at.advance(share.slots);
+      start = at;
+    }
   }
 };
 
@@ -204,7 +224,9 @@ __device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<ty
     if constexpr (reduces_phase<Body, P>) {
       // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
       combine_row<P, Ways>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
-      if (stream.share.parts > 1) {
+      if (stream.share.cluster > 1) {
+        stream.meeting.template exchange<P>(acc);
+      } else if (stream.share.parts > 1) {
         const team_states<Body> states{stream.share, stream.args.numel};
         exchange_in_team<P>(Body{}, acc, states, stream.row, stream.part, threads);
         combine_row<P, 1>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
@@ -233,7 +255,8 @@ __global__ void __launch_bounds__(detail::most_streamed_threads, Blocks)
   using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
   detail::row_stream<Body, tiling, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
-                                                detail::row_queue<Body>(streamed_rows));
+                                                detail::row_queue<Body>(streamed_rows),
+                                                detail::meeting_memory<Body>(streamed_rows));
   constexpr detail::streamed_threads<detail::most_streamed_threads> threads{};
   for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;

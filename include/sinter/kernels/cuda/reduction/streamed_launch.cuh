@@ -4,9 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
+#include "sinter/kernels/cuda/cluster_launch.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
-#include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction/streamed.cuh"
 #include "sinter/kernels/cuda/reduction/vectors.cuh"
 
@@ -59,51 +60,94 @@ inline constexpr int loads_while_reducing = [] {
   return most;
 }();
 
-/// False: nothing was launched. Shared: blocks may share rows; otherwise a row stays in one. Piece says how many warps
-/// a block has, what a place of each takes in all, and how many elements it has room for; and which kernel it is for.
-template <class Piece, int Blocks, bool Shared, class... S, class Args>
+template <class Body>
+inline constexpr team_meetings meetings_of = [] {
+  int states = 0;
+  for (int s = 0; s < Body::size; ++s) states += phase_facts<Body>::is_reduce(s);
+  return team_meetings{body_facts<Body>::num_phases - 1, states};
+}();
+
+/// How a kernel of Piece, with Blocks to a multiprocessor, shares rows out, and with how many places for tiles; no
+/// slots: it cannot. Piece says how many warps a block has, what places take in all, and how many elements one has
+/// room for; and which kernel it is for. Shared: blocks may share rows; otherwise a row stays in one.
+template <class Piece, int Blocks, bool Shared, class Body, class Args>
+class stream_plan {
+ public:
+  using shared = sinter::detail::shared_row_facts<Body>;
+
+  stream_plan(const Args& args, const char* name) : args_(args), name_(name) {
+    const device_limits limits = limits_of_device(name);
+    constexpr int reserved = 1024;  // of a multiprocessor for each block
+    const int room = (limits.shared_bytes + reserved) / Blocks - reserved, blocks = limits.multiprocessors * Blocks;
+    int slots = 0;  // for tiles
+    while (streamed_storage<Body> + Piece::bytes(slots + 1) <= room) ++slots;
+    if (slots < 1) return;
+    const std::int64_t tiles = (args.rnumel / Piece::width * Piece::width + Piece::lanes - 1) / Piece::lanes;
+    const std::int64_t most = Shared ? sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) : 1;
+    if (!Shared && (tiles > slots || most > 1)) return;
+    bytes_ = streamed_storage<Body> + Piece::bytes(slots);
+    static constinit std::atomic<std::uint64_t> asked{0};
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
+    // Two blocks of a multiprocessor hide what they wait for; those of a cluster wait less.
+    if (Blocks == 1 && kernels_overlap && most > 1)
+      clusters_ = {reinterpret_cast<const void*>(kernel), 32 * Piece::warps, bytes_, known_clusters_, name};
+    teams_ = choose_teams(
+        args.numel, tiles, slots, meetings_of<Body>, static_cast<int>(most), blocks,
+        [&](int parts) { return clusters_.of(parts) > 0 ? clusters_.of(parts) : blocks / parts; },
+        [&](int parts) { return clusters_.of(parts) > 0; });
+    // While the blocks of a row wait for each other, the others of their multiprocessors have another row; but what
+    // one of those holds whole it does not share.
+    const bool whole = args.rnumel * stream_facts<Body>::bytes <= room * Blocks;
+    if (Blocks > 1 && (teams_.tiles > slots ||
+                       (teams_.parts > 1 && (teams_.teams == 1 || (args.numel >= limits.multiprocessors && whole)))))
+      return;
+    slots_ = slots;
+  }
+  explicit operator bool() const { return slots_ > 0; }
+  std::int64_t cost() const { return teams_.cost; }
+  bool in_clusters() const { return clusters_.of(teams_.parts) > 0; }
+
+  void launch_rows(const row_shift& shift, kernel_memory& memory, cudaStream_t stream) const {
+    const int piece = Piece::together ? teams_.piece(slots_) : 1, pieces = (teams_.tiles + piece - 1) / piece;
+    stream_share share{nullptr, slots_ / piece, pieces, piece, teams_.parts, teams_.teams};
+    const auto grid = dim3(static_cast<unsigned>(teams_.teams * teams_.parts)), block = dim3(32 * Piece::warps);
+    const int least = Piece::least_pieces(static_cast<int>(args_.rnumel), pieces);
+    if (teams_.parts == 1 && least > 0 && sinter::detail::takes_turns(args_.numel, args_.rnumel, shared::row_bytes)) {
+      const int known = share.slots / least + 1;  // rows that places are filled for, and the one that follows
+      const int ahead = known < 2 ? 2 : known;
+      if (ahead <= row_order::most_ahead && args_.numel > ahead * teams_.teams) share.ahead = ahead;
+    }
+    if (in_clusters()) {
+      share.cluster = teams_.parts;
+      return launch_clusters(kernel, share.cluster, grid, block, bytes_, stream, name_, args_, share, shift);
+    }
+    if (share.ahead > 0 || teams_.parts > 1) share.counters = memory.counters(stream, name_);
+    if (teams_.parts == 1) return launch(kernel, grid, block, bytes_, stream, name_, args_, share, shift);
+    launch<start_rule::together>(kernel, grid, block, bytes_, stream, name_, args_, share, shift);
+  }
+
+ private:
+  static constexpr void (*kernel)(Args, stream_share, row_shift) = Piece::template kernel<Args>;
+  static inline constinit std::atomic<std::uint64_t> known_clusters_[64]{};
+  const Args& args_;
+  const char* name_;
+  int slots_ = 0, bytes_ = 0;
+  team_shape teams_;
+  cluster_counts clusters_;
+};
+
+/// Two: for two blocks of a multiprocessor, or the same where one is better. False: nothing was launched.
+template <class Alone, class Two, bool Shared, class... S, class Args>
 bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
-  using B = body<S...>;
-  using shared = sinter::detail::shared_row_facts<B>;
-  const device_limits limits = limits_of_device(name);
-  constexpr int reserved = 1024;  // of a multiprocessor for each block
-  const int room = (limits.shared_bytes + reserved) / Blocks - reserved;
-  int slots = 0;  // for tiles
-  while (streamed_storage<B> + Piece::bytes(slots + 1) <= room) ++slots;
-  if (slots < 1) return false;
-  const std::int64_t tiles = (args.rnumel + Piece::lanes - 1) / Piece::lanes;
-  const std::int64_t most = Shared ? sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) : 1;
-  if (!Shared && (tiles > slots || most > 1)) return false;
-  const team_shape teams = choose_teams(args.numel, tiles, slots, body_facts<B>::num_phases - 1, static_cast<int>(most),
-                                        limits.multiprocessors * Blocks);
-  // While the blocks of a row wait for each other, the others of their multiprocessors have another row; but what one
-  // of those holds whole it does not share.
-  if (Blocks > 1 &&
-      (teams.tiles > slots ||
-       (teams.parts > 1 && (teams.teams == 1 || (args.numel >= limits.multiprocessors && tiles <= Blocks * slots)))))
-    return false;
-  const int piece = Piece::together ? teams.piece(slots) : 1, pieces = (teams.tiles + piece - 1) / piece;
-  stream_share share{nullptr, slots / piece, pieces, piece, teams.parts, teams.teams};
-
-  void (*const kernel)(Args, stream_share, row_shift) = Piece::template kernel<Args>;
-  static constinit std::atomic<std::uint64_t> asked{0};
-  allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
-  const auto grid = dim3(static_cast<unsigned>(teams.teams * teams.parts)), block = dim3(32 * Piece::warps);
-  const int bytes = streamed_storage<B> + Piece::bytes(slots);
-  const int least = Piece::least_pieces(static_cast<int>(args.rnumel), pieces);
-  if (teams.parts == 1 && least > 0 && sinter::detail::takes_turns(args.numel, args.rnumel, shared::row_bytes)) {
-    const int known = share.slots / least + 1;  // rows that places are filled for, and the one that follows
-    const int ahead = known < 2 ? 2 : known;
-    if (ahead <= row_order::most_ahead && args.numel > ahead * teams.teams) share.ahead = ahead;
+  const stream_plan<Alone, 1, Shared, body<S...>, Args> alone(args, name);
+  if constexpr (!std::is_same_v<Alone, Two>) {
+    const stream_plan<Two, 2, Shared, body<S...>, Args> two(args, name);
+    if (two && !(alone && alone.in_clusters() && alone.cost() < two.cost()))
+      return two.launch_rows(shift, memory, stream), true;
   }
-  if (share.ahead > 0) share.counters = memory.counters(stream, name);
-  if (teams.parts == 1) {
-    launch(kernel, grid, block, bytes, stream, name, args, share, shift);
-  } else {
-    share.counters = memory.counters(stream, name);
-    launch<start_rule::together>(kernel, grid, block, bytes, stream, name, args, share, shift);
-  }
+  if (!alone) return false;
+  alone.launch_rows(shift, memory, stream);
   return true;
 }
 
@@ -111,6 +155,7 @@ bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_
 template <class Body, int Width, int Items, int Blocks, long Rnumel>
 struct fitting_piece {
   static constexpr bool whole = Rnumel > 0 && Rnumel % (32 * Items * Width) == 0, together = true;
+  static constexpr int width = Width;
   using tiling = streamed_tiling<Body, Width, Items, whole>;
   static constexpr int warps = most_streamed_threads / 32, lanes = warps * tiling::lanes;
   static constexpr int bytes(int slots) {
@@ -124,6 +169,7 @@ struct fitting_piece {
 /// Rows that begin anywhere. One kernel for one block of a multiprocessor and for two, of half the threads.
 template <class Body, int Width, int Blocks>
 struct vector_piece {
+  static constexpr int width = Width;
   static constexpr int items = Width > 4 && stream_facts<Body>::shared_loads > 1 ? 2 : 4;  // weights take registers
   using ring = vector_ring<Body, Width>;
   static constexpr bool together = false;
@@ -147,9 +193,9 @@ bool launch_vectors(body<S...>, const Args& args, kernel_memory& memory, cudaStr
   using B = body<S...>;
   row_shift shift;
   if (args.rnumel < 4 * Width || !shifted_facts<B>::find(args, shift)) return false;
-  if constexpr (light_stream<B>)
-    if (launch_stream<vector_piece<B, Width, 2>, 2, Shared>(B{}, args, shift, memory, stream, name)) return true;
-  return launch_stream<vector_piece<B, Width, 1>, 1, Shared>(B{}, args, shift, memory, stream, name);
+  using alone = vector_piece<B, Width, 1>;
+  using two = std::conditional_t<light_stream<B>, vector_piece<B, Width, 2>, alone>;
+  return launch_stream<alone, two, Shared>(B{}, args, shift, memory, stream, name);
 }
 
 /// `fits`: vectors of the body's own width do. False: nothing was launched, because these rows cannot be streamed.
@@ -171,9 +217,9 @@ bool launch_streamed(body<S...>, const Args& args, bool fits, kernel_memory& mem
         return launch_vectors<Shape.otherwise, Shared>(B{}, args, memory, stream, name);
       return false;
     }
-    if constexpr (light && (Rnumel < 0 || Rnumel * stream_facts<B>::bytes <= most_of_two_blocks))
-      if (launch_stream<two, 2, Shared>(B{}, args, row_shift{}, memory, stream, name)) return true;
-    return launch_stream<alone, 1, Shared>(B{}, args, row_shift{}, memory, stream, name);
+    constexpr bool both = light && (Rnumel < 0 || Rnumel * stream_facts<B>::bytes <= most_of_two_blocks);
+    return launch_stream<alone, std::conditional_t<both, two, alone>, Shared>(B{}, args, row_shift{}, memory, stream,
+                                                                              name);
   }
 }
 

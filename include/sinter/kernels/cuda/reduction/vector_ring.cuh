@@ -137,10 +137,9 @@ class vector_ring {
   /// Of one warp: its places, then its barriers.
   SINTER_HOST_DEVICE static constexpr int bytes_of(int slots) { return slots * place_bytes + (slots + 1) / 2 * 16; }
 
-  /// Where a warp is in its ring, and whether it has been there an odd number of times.
+  /// Where a warp is in its ring, and which way it goes.
   struct position {
-    int slot = 0;
-    unsigned odd = 0;
+    int slot = 0, by = 1;
   };
 
   /// `memory`: of all warps, aligned to 128 bytes.
@@ -160,9 +159,14 @@ class vector_ring {
   __device__ __forceinline__ unsigned place(int slot) const {
     return places_ + static_cast<unsigned>(slot * place_bytes);
   }
-  __device__ __forceinline__ void wait(const position& at) const { barrier_wait(barrier(at.slot), at.odd); }
+  __device__ __forceinline__ void wait(const position& at) {
+    barrier_wait(barrier(at.slot), odd_ >> at.slot & 1);
+    odd_ ^= 1u << at.slot;
+  }
   __device__ __forceinline__ void advance(position& at) const {
-    if (++at.slot == slots_) at.slot = 0, at.odd ^= 1;
+    at.slot += at.by;
+    if (at.slot == slots_) at.slot = 0;
+    if (at.slot < 0) at.slot = slots_ - 1;
   }
 
   /// Where the whole vectors of the streamed loads begin.
@@ -220,7 +224,7 @@ class vector_ring {
     }
   }
 
-  unsigned places_;
+  unsigned places_, odd_ = 0;  // of each place, whether it has been filled an odd number of times
   int slots_;
 };
 

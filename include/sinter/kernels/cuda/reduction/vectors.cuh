@@ -31,8 +31,13 @@ class vector_stream {
   using ring_type = vector_ring<Body, width>;
 
   __device__ __forceinline__ vector_stream(const Args& a, const stream_share& s, const row_shift& h,
-                                           unsigned char* memory, int* queue)
-      : args(a), share(s), shift_(h), ring_(memory, s.slots), order_(s, static_cast<int>(a.numel), queue) {
+                                           unsigned char* memory, int* queue, unsigned char* meeting_at)
+      : args(a),
+        share(s),
+        meeting(meeting_at, s.cluster),
+        shift_(h),
+        ring_(memory, s.slots),
+        order_(s, static_cast<int>(a.numel), queue) {
     part = static_cast<int>(blockIdx.x) % share.parts;
     row = next_row_ = order_.first();
     first_ = part * share.pieces * step() + static_cast<int>(threadIdx.x) / 32 * ring_type::vectors;
@@ -40,10 +45,12 @@ class vector_stream {
     enter_next();
 #pragma unroll 1
     for (int s = 0; s < share.slots; ++s) send_next(s);
+    meeting.begin();
   }
 
   const Args& args;
   const stream_share& share;
+  cluster_meeting<Body> meeting;
   int part, row;
 
   /// Does what all rows share lie as this row's vectors do?
@@ -82,24 +89,30 @@ class vector_stream {
   /// Calls visit() for the whole vectors of the row in loop P, where the tile is placed.
   template <int P, class Visit>
   __device__ __forceinline__ void loop(tile<Tiling>& t, const Visit& visit) {
-    const bool stays = share.stays(), sends = P == loops - 1 || !stays;
     const int form = shares_in_phase<Body, P> ? form_of(row, t.staging) : 0;
     const whole_vectors vectors = vectors_of(row);
     const int count = rounds_of(vectors);
-    const int by = step_of(P);
+    const bool stays = count <= share.slots;
+    const int by = step_of(stays, P);
     int v = by < 0 ? first_ + (count - 1) * step() : first_;
     auto at = start_;
 #pragma unroll 1
     for (int i = 0; i < count; ++i, v += by) {
-      if (P == 0 || !stays) ring_.wait(at);
+      if (P == 0 || i >= share.slots) ring_.wait(at);
       t.staging.place = ring_.place(at.slot);
       const int here = min(vectors.count - v, ring_type::vectors);
 #pragma unroll 1
       for (int k = 0; k < here; k += 32 * items) visit_tile<P>(t, v, k, vectors, form, visit);
-      if (sends) send_next(at.slot);
+      if (P == loops - 1 || i + share.slots < count) send_next(at.slot);
       ring_.advance(at);
     }
-    if (sends) start_ = at;
+    if (P == loops - 1) {
+      start_ = at;
+    } else if (!stays) {  // what is there now is read first in the next loop, backwards
+      at.by = -at.by;
+      ring_.advance(at);
+      start_ = at;
+    }
   }
 
  private:
@@ -179,7 +192,9 @@ class vector_stream {
   /// From a warp's piece of a row to its next one: what does not stay is walked there and back, so that the L2 has the
   /// end of it.
   static __device__ __forceinline__ int step() { return static_cast<int>(blockDim.x) / 32 * ring_type::vectors; }
-  __device__ __forceinline__ int step_of(int pass) const { return !share.stays() && pass % 2 != 0 ? -step() : step(); }
+  __device__ __forceinline__ int step_of(bool stays, int pass) const {
+    return !stays && pass % 2 != 0 ? -step() : step();
+  }
   /// Pieces of the row that are this warp's.
   __device__ __forceinline__ int rounds_of(const whole_vectors& vectors) const {
     const int rounds = (vectors.count - first_ + step() - 1) >> (__ffs(step()) - 1);  // a power of two
@@ -199,16 +214,19 @@ class vector_stream {
     next_end_ = 0, next_vector_ = first_;
     if (rounds == 0) return;
     next_end_ = next.count;
-    if (step_of(next_pass_) < 0) next_vector_ += (rounds - 1) * step();
+    next_stays_ = rounds <= share.slots;
+    const int by = step_of(next_stays_, next_pass_);
+    if (by < 0) next_vector_ += (rounds - 1) * step();
+    if (next_pass_ > 0) next_vector_ += share.slots * by;  // those before are there
     ring_type::find(Body{}, numbers{}, from_, args, next_row_, next.first);
   }
   __device__ __forceinline__ void send_next(int slot) {
     if (next_end_ == 0) return;
     ring_.send(Body{}, numbers{}, from_, slot, next_vector_, next_end_ - next_vector_);
-    const int by = step_of(next_pass_);
+    const int by = step_of(next_stays_, next_pass_);
     next_vector_ += by;
     if (by < 0 ? next_vector_ >= first_ : next_vector_ < min(next_end_, first_ + share.pieces * step())) return;
-    if (share.stays() || ++next_pass_ == loops) next_pass_ = 0, next_row_ = order_.after(next_row_, next_turn_++);
+    if (next_stays_ || ++next_pass_ == loops) next_pass_ = 0, next_row_ = order_.after(next_row_, next_turn_++);
     enter_next();
   }
 
@@ -221,6 +239,7 @@ class vector_stream {
   typename end_tiling::staging ends_;     // of the row
   // What is sent for next.
   int next_row_, next_turn_ = 0, next_pass_ = 0, next_vector_ = 0, next_end_ = 0;
+  bool next_stays_ = true;
   typename ring_type::sources from_;
 };
 
@@ -234,7 +253,8 @@ __global__ void __launch_bounds__(detail::most_streamed_threads, 1)
   using tiling = detail::vectors_tiling<Body, Width, Items>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
   detail::vector_stream<Body, tiling, Args> stream(args, share, shift, streamed_rows + detail::streamed_storage<Body>,
-                                                   detail::row_queue<Body>(streamed_rows));
+                                                   detail::row_queue<Body>(streamed_rows),
+                                                   detail::meeting_memory<Body>(streamed_rows));
   constexpr detail::streamed_threads<0> threads{};
   for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;
