@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sinter/kernels/cuda/reduction/mix_order_launch.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order/mix_order_launch.cuh"
 
 using namespace kernel_tests;
 

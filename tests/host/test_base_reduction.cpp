@@ -58,10 +58,11 @@ TEST_CASE("sums of exponentials under the greatest") {
   for (int parts : {1, 2, 3, 5}) {
     CHECK(fold<ops::sumexp, double>({1, 3, -2, 3, 700}, parts) == doctest::Approx(1));
     CHECK(fold<ops::sumexp, double>({700, 3, 700, 699}, parts) == doctest::Approx(2 + std::exp(-1.0)));
-    CHECK(fold<ops::sumexp, double>({0, 1, 2, 3, 4, 5}, parts) == doctest::Approx((1 - std::exp(-6.0)) / (1 - std::exp(-1.0))));
+    CHECK(fold<ops::sumexp, double>({0, 1, 2, 3, 4, 5}, parts) ==
+          doctest::Approx((1 - std::exp(-6.0)) / (1 - std::exp(-1.0))));
     CHECK(fold<ops::sumexp, float>({-inf, 1, -inf, 1}, parts) == doctest::Approx(2));
     CHECK(std::isnan(fold<ops::sumexp, float>({1, a_nan, 3}, parts)));
-    CHECK(std::isnan(fold<ops::sumexp, float>({1, inf, 3}, parts)));      // inf - inf
+    CHECK(std::isnan(fold<ops::sumexp, float>({1, inf, 3}, parts)));  // inf - inf
     CHECK(std::isnan(fold<ops::sumexp, float>({-inf, -inf}, parts)));
   }
   CHECK(fold<ops::sumexp, float>({}) == 0.0f);
@@ -128,10 +129,18 @@ void check_array(const T (&values)[N], const bool (&in)[N]) {
 }
 
 TEST_CASE("arrays fold to what their elements do one by one") {
-  const bool all[] = {true, true, true, true}, none[] = {false, false, false, false}, some[] = {true, true, false, false};
-  const float rows[][4] = {{1, 2, 3, 4},      {-5, 700, 3, 3},      {10000.25f, 10000.5f, 10000, 10001}, {-inf, -inf, -inf, -inf},
-                           {-inf, 1, 2, -inf}, {1, inf, 3, 4},       {1, a_nan, 3, 4},                    {1, 2, a_nan, inf},
-                           {0, 0, 0, 0},       {-inf, -inf, 5, a_nan}};
+  const bool all[] = {true, true, true, true}, none[] = {false, false, false, false},
+             some[] = {true, true, false, false};
+  const float rows[][4] = {{1, 2, 3, 4},
+                           {-5, 700, 3, 3},
+                           {10000.25f, 10000.5f, 10000, 10001},
+                           {-inf, -inf, -inf, -inf},
+                           {-inf, 1, 2, -inf},
+                           {1, inf, 3, 4},
+                           {1, a_nan, 3, 4},
+                           {1, 2, a_nan, inf},
+                           {0, 0, 0, 0},
+                           {-inf, -inf, 5, a_nan}};
   for (const auto& row : rows)
     for (const auto* in : {&all, &none, &some}) {
       check_array<ops::m2>(row, *in);

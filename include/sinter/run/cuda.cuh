@@ -10,7 +10,7 @@
 #include "sinter/kernels/cuda/matmul/launch.cuh"
 #include "sinter/kernels/cuda/pointwise/launch.cuh"
 #include "sinter/kernels/cuda/reduction/launch.cuh"
-#include "sinter/kernels/cuda/reduction/mix_order_launch.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order/mix_order_launch.cuh"
 #include "sinter/kernels/cuda/scan/launch.cuh"
 #include "sinter/run/call.hpp"
 #include "sinter/run/custom.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/copy_async.cuh"
-#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -69,40 +69,41 @@ class cluster_meeting {
   static constexpr int most_blocks = 16, place_bytes = facts::words_before(facts::size) * most_blocks * 4;
   static constexpr int bytes = 2 * (place_bytes + 8);
 
-  /// `memory`: `bytes` of them, aligned to 8. One block: nobody is met.
-  __device__ __forceinline__ cluster_meeting(unsigned char* memory, int blocks)
-      : blocks_(blocks), barriers_(shared_address(memory)) {
+  /// `memory`: `bytes` of them, aligned to 8, the same in all calls. One block: nobody is met.
+  static __device__ __forceinline__ void begin(unsigned char* memory, int blocks) {
     if (blocks == 1) return;
+    const unsigned barriers = shared_address(memory);
     if (threadIdx.x == 0) {
-      barrier_begin(barriers_), barrier_begin(barriers_ + 8);
+      barrier_begin(barriers), barrier_begin(barriers + 8);
       barriers_begun();
     }
     __syncwarp();
     arrive_in_cluster();
   }
   /// Before the first exchange: all have begun.
-  __device__ __forceinline__ void begin() const {
-    if (blocks_ > 1) wait_for_cluster();
+  static __device__ __forceinline__ void wait(int blocks) {
+    if (blocks > 1) wait_for_cluster();
   }
 
   /// The states of phase P of all blocks, combined in the same order in all of them, from those that all threads of
   /// each block have.
   template <int P, class Accumulators>
-  __device__ __forceinline__ void exchange(Accumulators& acc) {
+  __device__ __forceinline__ void exchange(Accumulators& acc, unsigned char* memory, int blocks) {
     using reductions = reductions_of_phase<Body, P>;
-    const unsigned place = barriers_ + 16 + (turn_ & 1) * place_bytes, barrier = barriers_ + (turn_ & 1) * 8;
+    const unsigned barriers = shared_address(memory), place = barriers + 16 + (turn_ & 1) * place_bytes,
+                   barrier = barriers + (turn_ & 1) * 8;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if (threadIdx.x < 32) {
       int words = 0;
       reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
         words += words_of<typename reduction_of<R>::state>::count;
       });
-      if (lane == 0) barrier_arrive(barrier, words * blocks_ * 4);
-      const auto to = static_cast<unsigned>(lane < blocks_ ? lane : 0);
+      if (lane == 0) barrier_arrive(barrier, words * blocks * 4);
+      const auto to = static_cast<unsigned>(lane < blocks ? lane : 0);
       const unsigned there = in_block(place, to) + rank_in_cluster() * 4, its_barrier = in_block(barrier, to);
       reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
         const words_of<typename reduction_of<R>::state> from(from_first_lane(lanes_of<N>(acc)[0], 32));
-        if (lane < blocks_) {
+        if (lane < blocks) {
 #pragma unroll
           for (int i = 0; i < from.count; ++i)
             send_word(there + (facts::words_before(N) + i) * (most_blocks * 4), from.w[i], its_barrier);
@@ -112,12 +113,12 @@ class cluster_meeting {
     wait_for_words(barrier, turn_ >> 1 & 1);
     ++turn_;
     int slots = 1;
-    while (slots < blocks_) slots *= 2;
+    while (slots < blocks) slots *= 2;
     const int slot = lane & (slots - 1);
     reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
       using fold = reduction_of<R>;
       words_of<typename fold::state> in(fold::init());
-      if (slot < blocks_) {
+      if (slot < blocks) {
 #pragma unroll
         for (int i = 0; i < in.count; ++i)
           asm volatile("ld.shared.u32 %0, [%1];"
@@ -133,8 +134,7 @@ class cluster_meeting {
   }
 
  private:
-  int blocks_;
-  unsigned barriers_, turn_ = 0;
+  unsigned turn_ = 0;
 };
 
 }  // namespace sinter::cuda::detail

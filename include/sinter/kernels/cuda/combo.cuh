@@ -8,9 +8,9 @@
 
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/pointwise/pointwise.cuh"
-#include "sinter/kernels/cuda/reduction/column.cuh"
-#include "sinter/kernels/cuda/reduction/looped.cuh"
-#include "sinter/kernels/cuda/reduction/persistent.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column.cuh"
+#include "sinter/kernels/cuda/reduction/rows/looped.cuh"
+#include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
 
 namespace sinter::cuda {
 

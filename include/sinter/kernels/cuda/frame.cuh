@@ -13,7 +13,7 @@
 namespace sinter::cuda::detail {
 
 /// Where a column tiling's lanes may lie beside the columns: what moves with the rows is read in whole vectors that are
-/// aligned in memory, or one by one; see reduction/column_shift.hpp.
+/// aligned in memory, or one by one; see reduction/columns/column_shift.hpp.
 enum class drift : unsigned char { none, whole, single };
 
 /// How a thread's values lie in the index space: Width neighbours along Vector, Items such groups along Item.
@@ -42,7 +42,7 @@ struct tiling {
   static constexpr bool shifts = false;  // this load is shifted into place
   template <int I>
   static constexpr bool leads = false;       // this store is aligned in spite of that
-  static constexpr bool streamed = false;    // rows pass through shared memory; see reduction/vectors.cuh
+  static constexpr bool streamed = false;    // rows pass through shared memory; see reduction/rows/vectors.cuh
   static constexpr int most_waiting = 256;   // bytes that a thread loads before it computes anything
   static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
   template <int I>

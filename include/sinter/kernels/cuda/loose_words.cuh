@@ -9,6 +9,12 @@
 
 namespace sinter::cuda::detail {
 
+/// How far p lies past a multiple of Unit, a power of two.
+template <int Unit>
+__device__ __forceinline__ unsigned bytes_past(const void* p) {
+  return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)) & (Unit - 1);
+}
+
 /// Count neighbours of type T, in words of Unit bytes at most.
 template <class T, int Count, int Unit = 16>
 class loose_words {
@@ -28,7 +34,7 @@ class loose_words {
   /// Sends for the words around p. The last is the one before it, where no other is needed.
   template <bool ReadOnly>
   __device__ __forceinline__ void fetch(const T* p) {
-    fetch<ReadOnly>(p, static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)) & (unit_bytes - 1));
+    fetch<ReadOnly>(p, bytes_past<unit_bytes>(p));
   }
   /// `shift`: bytes from an aligned word to p. The compiler may know part of it.
   template <bool ReadOnly>

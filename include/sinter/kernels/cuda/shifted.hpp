@@ -1,7 +1,7 @@
 // Rows that do not begin where wide accesses may: of odd length, of a pointer into the middle of something. Each row is
 // then walked in vectors that are aligned in memory: its first one begins up to width - 1 elements before the row, its
 // last one ends after it, and only those two are read and written element by element. All accesses that move with the
-// row must be shifted alike. What the kernel does with it is reduction/persistent.cuh's matter.
+// row must be shifted alike. What the kernel does with it is reduction/rows/persistent.cuh's matter.
 // No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -95,7 +95,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
     using vector = wide<T, shape::width>;
     const T* first = base + memory::offset(0, t, u, sizes);
     compute_t<T> raw[shape::width];
-    if (t.staging.form == Frame::tiling::staging::forms) {
+    if (t.staging.aligned()) {
       vector::template read<false>(raw, first);
     } else if constexpr (vector::bytes < 4) {
 #pragma unroll

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/reduction/column.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column.cuh"
 #include "sinter/kernels/cuda/scan/parts.cuh"
 
 namespace sinter::cuda {

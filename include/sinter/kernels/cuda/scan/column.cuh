@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/column.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column.cuh"
 #include "sinter/kernels/cuda/scan/chain.cuh"
 
 namespace sinter::cuda {

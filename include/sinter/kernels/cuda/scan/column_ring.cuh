@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/reduction/column_shift.hpp"
+#include "sinter/kernels/cuda/reduction/columns/column_shift.hpp"
 #include "sinter/kernels/cuda/scan/column.cuh"
 #include "sinter/kernels/cuda/scan/places.cuh"
 

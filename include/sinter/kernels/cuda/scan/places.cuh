@@ -12,7 +12,7 @@
 
 #include "sinter/kernels/cuda/copy_async.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
-#include "sinter/kernels/cuda/reduction/vector_ring.cuh"
+#include "sinter/kernels/cuda/reduction/rows/vector_ring.cuh"
 #include "sinter/kernels/cuda/scan/scan.cuh"
 
 namespace sinter::cuda {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
 #include "sinter/kernels/cuda/scan/chain.cuh"
 
 namespace sinter::cuda {

@@ -8,8 +8,8 @@
 
 #include "sinter/kernels/cuda/cluster_launch.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
-#include "sinter/kernels/cuda/reduction/streamed.cuh"
-#include "sinter/kernels/cuda/reduction/vectors.cuh"
+#include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
+#include "sinter/kernels/cuda/reduction/rows/vectors.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -170,7 +170,10 @@ struct fitting_piece {
 template <class Body, int Width, int Blocks>
 struct vector_piece {
   static constexpr int width = Width;
-  static constexpr int items = Width > 4 && stream_facts<Body>::shared_loads > 1 ? 2 : 4;  // weights take registers
+  // Weights take registers, and more than one result.
+  static constexpr int items = stream_facts<Body>::shared_loads > 1 && (Width > 4 || stream_facts<Body>::stores > 1)
+                                   ? 2
+                                   : 4;
   using ring = vector_ring<Body, Width>;
   static constexpr bool together = false;
   static constexpr int warps = most_streamed_threads / Blocks / 32, lanes = warps * ring::vectors * Width;

@@ -10,8 +10,8 @@
 #include "sinter/kernels/cuda/cluster.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/row_ring.cuh"
-#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/row_ring.cuh"
+#include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
 
 namespace sinter::cuda {
 
@@ -44,9 +44,11 @@ __device__ __forceinline__ unsigned char* meeting_memory(unsigned char* storage)
   return storage + 2 * storage_half<Body> + row_order::queue_length * sizeof(int);
 }
 
-/// A block's way through the pieces of its rows, and one ahead of it that sends for those to come.
-template <class Body, class Tiling, class Args>
+/// A block's way through the pieces of its rows, and one ahead of it that sends for those to come. Clusters: blocks
+/// that share rows may form some.
+template <class Body, class Tiling, bool Clusters, class Args>
 struct row_stream {
+  static constexpr bool clusters = Clusters;
   static constexpr int loops = body_facts<Body>::num_phases;
   using numbers = std::make_index_sequence<Body::size>;
   using ring_type = row_ring<Body, Tiling>;
@@ -64,11 +66,8 @@ struct row_stream {
 
   __device__ __forceinline__ row_stream(const Args& a, const stream_share& s, unsigned char* memory, int* queue,
                                         unsigned char* meeting_at)
-      : args(a),
-        share(s),
-        ring(memory, s.slots, s.tiles),
-        order(s, static_cast<int>(a.numel), queue),
-        meeting(meeting_at, s.cluster) {
+      : args(a), share(s), ring(memory, s.slots, s.tiles), order(s, static_cast<int>(a.numel), queue) {
+    if constexpr (clusters) meeting.begin(meeting_at, s.cluster);
     const int lanes = share.tiles * Tiling::lanes;
     part = static_cast<int>(blockIdx.x) % share.parts;
     row = next_row = order.first();
@@ -76,7 +75,7 @@ struct row_stream {
     first = part * share.pieces * step + static_cast<int>(threadIdx.x) / 32 * lanes;
 #pragma unroll 1
     for (int s = 0; s < share.slots; ++s) send_next(s);
-    meeting.begin();
+    if constexpr (clusters) meeting.wait(share.cluster);
   }
 
   /// What does not stay is walked there and back, so that the L2 has the end of it.
@@ -224,8 +223,8 @@ __device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<ty
     if constexpr (reduces_phase<Body, P>) {
       // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
       combine_row<P, Ways>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
-      if (stream.share.cluster > 1) {
-        stream.meeting.template exchange<P>(acc);
+      if (Stream::clusters && stream.share.cluster > 1) {
+        stream.meeting.template exchange<P>(acc, meeting_memory<Body>(storage), stream.share.cluster);
       } else if (stream.share.parts > 1) {
         const team_states<Body> states{stream.share, stream.args.numel};
         exchange_in_team<P>(Body{}, acc, states, stream.row, stream.part, threads);
@@ -254,9 +253,10 @@ __global__ void __launch_bounds__(detail::most_streamed_threads, Blocks)
   detail::begin_kernel();
   using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
-  detail::row_stream<Body, tiling, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
-                                                detail::row_queue<Body>(streamed_rows),
-                                                detail::meeting_memory<Body>(streamed_rows));
+  constexpr bool clusters = Blocks == 1 && detail::kernels_overlap;
+  detail::row_stream<Body, tiling, clusters, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
+                                                          detail::row_queue<Body>(streamed_rows),
+                                                          detail::meeting_memory<Body>(streamed_rows));
   constexpr detail::streamed_threads<detail::most_streamed_threads> threads{};
   for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;

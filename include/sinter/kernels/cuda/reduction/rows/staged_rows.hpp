@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/reduction/short_rows.hpp"
+#include "sinter/kernels/cuda/reduction/rows/short_rows.hpp"
 
 namespace sinter::cuda {
 

@@ -9,9 +9,9 @@
 
 #include "sinter/kernels/cuda/combine.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/column_parts.cuh"
-#include "sinter/kernels/cuda/reduction/column_shift.hpp"
-#include "sinter/kernels/cuda/reduction/looped.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_shift.hpp"
+#include "sinter/kernels/cuda/reduction/rows/looped.cuh"
 
 namespace sinter::cuda {
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/reduction/column.cuh"
-#include "sinter/kernels/cuda/reduction/column_shift.hpp"
+#include "sinter/kernels/cuda/reduction/columns/column.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_shift.hpp"
 
 namespace sinter::cuda {
 

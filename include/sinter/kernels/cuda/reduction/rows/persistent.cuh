@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
 #include "sinter/kernels/cuda/shifted.hpp"
 
 namespace sinter::cuda {

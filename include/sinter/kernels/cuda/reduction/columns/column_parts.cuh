@@ -9,7 +9,7 @@
 #include "sinter/kernels/cuda/combine.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
-#include "sinter/kernels/cuda/reduction/looped.cuh"
+#include "sinter/kernels/cuda/reduction/rows/looped.cuh"
 
 namespace sinter::cuda::detail {
 

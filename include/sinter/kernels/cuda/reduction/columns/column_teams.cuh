@@ -10,8 +10,8 @@
 #include "sinter/kernels/cuda/copy_async.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/row_threads.cuh"
-#include "sinter/kernels/cuda/reduction/streamed.cuh"
+#include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
 
 namespace sinter::cuda {
 

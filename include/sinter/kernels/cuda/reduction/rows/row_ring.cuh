@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/copy_async.cuh"
-#include "sinter/kernels/cuda/reduction/stream_share.cuh"
+#include "sinter/kernels/cuda/reduction/rows/stream_share.cuh"
 
 namespace sinter::cuda {
 

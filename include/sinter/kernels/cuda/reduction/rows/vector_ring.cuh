@@ -7,7 +7,8 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/copy_async.cuh"
-#include "sinter/kernels/cuda/reduction/stream_share.cuh"
+#include "sinter/kernels/cuda/loose_words.cuh"
+#include "sinter/kernels/cuda/reduction/rows/stream_share.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -38,11 +39,12 @@ struct piece_staging {
   int first = 0;  // vector of the piece
   int form = -1, rest = 0;
 
+  __device__ __forceinline__ bool aligned() const { return form == forms; }
   /// So many bytes after a multiple of the unit `p` lies.
   template <class T, int Unit>
   __device__ __forceinline__ unsigned shift_of(const T* p) const {
     constexpr unsigned size = sizeof(T);
-    if (form < 0) return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p)) & (Unit - 1);
+    if (form < 0) return bytes_past<Unit>(p);
     return ((static_cast<unsigned>(form * group) * size) | (static_cast<unsigned>(rest & (group - 1)) * size)) &
            (Unit - 1);
   }

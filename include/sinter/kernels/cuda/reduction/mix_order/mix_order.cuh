@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/column_parts.cuh"
-#include "sinter/kernels/cuda/reduction/looped.cuh"
-#include "sinter/kernels/cuda/reduction/persistent.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
+#include "sinter/kernels/cuda/reduction/rows/looped.cuh"
+#include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
 
 namespace sinter::cuda::detail {
 

@@ -7,7 +7,7 @@
 
 #include "sinter/kernels/cuda/copy_async.cuh"
 #include "sinter/kernels/cuda/memory.cuh"
-#include "sinter/kernels/cuda/reduction/short_rows.hpp"
+#include "sinter/kernels/cuda/reduction/rows/short_rows.hpp"
 
 namespace sinter::cuda::detail {
 

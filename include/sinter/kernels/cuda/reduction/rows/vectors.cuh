@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/streamed.cuh"
-#include "sinter/kernels/cuda/reduction/vector_ring.cuh"
+#include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
+#include "sinter/kernels/cuda/reduction/rows/vector_ring.cuh"
 
 namespace sinter::cuda {
 
@@ -27,17 +27,14 @@ template <class Body, class Tiling, class Args>
 class vector_stream {
  public:
   static constexpr int loops = body_facts<Body>::num_phases, width = Tiling::width, items = Tiling::items;
+  static constexpr bool clusters = kernels_overlap;
   using numbers = std::make_index_sequence<Body::size>;
   using ring_type = vector_ring<Body, width>;
 
   __device__ __forceinline__ vector_stream(const Args& a, const stream_share& s, const row_shift& h,
                                            unsigned char* memory, int* queue, unsigned char* meeting_at)
-      : args(a),
-        share(s),
-        meeting(meeting_at, s.cluster),
-        shift_(h),
-        ring_(memory, s.slots),
-        order_(s, static_cast<int>(a.numel), queue) {
+      : args(a), share(s), shift_(h), ring_(memory, s.slots), order_(s, static_cast<int>(a.numel), queue) {
+    if constexpr (clusters) meeting.begin(meeting_at, s.cluster);
     part = static_cast<int>(blockIdx.x) % share.parts;
     row = next_row_ = order_.first();
     first_ = part * share.pieces * step() + static_cast<int>(threadIdx.x) / 32 * ring_type::vectors;
@@ -45,7 +42,7 @@ class vector_stream {
     enter_next();
 #pragma unroll 1
     for (int s = 0; s < share.slots; ++s) send_next(s);
-    meeting.begin();
+    if constexpr (clusters) meeting.wait(share.cluster);
   }
 
   const Args& args;

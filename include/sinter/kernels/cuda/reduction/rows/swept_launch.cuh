@@ -6,7 +6,7 @@
 
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
-#include "sinter/kernels/cuda/reduction/swept.cuh"
+#include "sinter/kernels/cuda/reduction/rows/swept.cuh"
 
 namespace sinter::cuda::detail {
 

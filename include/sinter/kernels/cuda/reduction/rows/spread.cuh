@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
 
 namespace sinter::cuda::detail {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/persistent.cuh"
-#include "sinter/kernels/cuda/reduction/short_run.cuh"
-#include "sinter/kernels/cuda/reduction/spread.cuh"
+#include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
+#include "sinter/kernels/cuda/reduction/rows/short_run.cuh"
+#include "sinter/kernels/cuda/reduction/rows/spread.cuh"
 
 namespace sinter::cuda {
 

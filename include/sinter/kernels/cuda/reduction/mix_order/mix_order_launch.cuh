@@ -7,9 +7,9 @@
 
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
-#include "sinter/kernels/cuda/reduction/column_parts.cuh"
-#include "sinter/kernels/cuda/reduction/mix_order.cuh"
-#include "sinter/kernels/cuda/reduction/mix_order_tiles.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order/mix_order.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order/mix_order_tiles.cuh"
 
 namespace sinter::cuda {
 

@@ -8,7 +8,7 @@
 
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
 
 namespace sinter::cuda {
 

@@ -5,9 +5,10 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/loose_words.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/looped.cuh"
-#include "sinter/kernels/cuda/reduction/swept_rows.hpp"
+#include "sinter/kernels/cuda/reduction/rows/looped.cuh"
+#include "sinter/kernels/cuda/reduction/rows/swept_rows.hpp"
 
 namespace sinter::cuda {
 
@@ -24,6 +25,11 @@ struct swept_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool packs = swept_facts<Body>::keeps_packed(I);
   struct staging {
     bool shared_aligned = false;  // what all rows share lies as the vectors do
+    __device__ __forceinline__ bool aligned() const { return shared_aligned; }
+    template <class T, int Unit>
+    __device__ __forceinline__ unsigned shift_of(const T* p) const {
+      return bytes_past<Unit>(p);
+    }
   };
 };
 /// Elements at the ends of a row, single ones. Those of 16 bits stay as they are until they are needed: to widen them a

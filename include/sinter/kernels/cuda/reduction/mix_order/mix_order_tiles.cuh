@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/reduction/column_shifted.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
 
 namespace sinter::cuda {
 

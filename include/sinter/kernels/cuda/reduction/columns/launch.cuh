@@ -1,0 +1,118 @@
+// Launches reductions across memory: how blocks share columns, and which kernel walks them.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+
+#include "sinter/kernels/cuda/kernel_memory.cuh"
+#include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_teams.cuh"
+
+namespace sinter::cuda::detail {
+
+/// The part of each block of columns; in sets of `span`.
+inline split_part share_columns(std::int64_t numel, std::int64_t rnumel, const column_shape& shape,
+                                kernel_memory& memory, cudaStream_t stream, const char* name) {
+  const std::int64_t deep = column_block / shape.along;
+  if (shape.splits <= 1) return {sinter::detail::round_up(rnumel, deep)};
+  return share_columns(shape.span < numel ? shape.span : numel,
+                       sinter::detail::round_up((rnumel + shape.splits - 1) / shape.splits, deep), shape.splits,
+                       shape.tiles, column_block, memory, stream, name);
+}
+template <int Width, class Index, class... S, class Args>
+void launch_column(body<S...>, const Args& args, std::int64_t most_splits, kernel_memory& memory, cudaStream_t stream,
+                   const char* name) {
+  constexpr int items = column_items<sinter::body<S...>, Width>;
+  const column_shape shape = choose_columns(args.numel, args.rnumel, Width, false, most_splits);
+  const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
+  launch(&reduction_column<sinter::body<S...>, Width, items, Index, Args>,
+         dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
+         name, args, part, shape.along);
+}
+/// Columns of rows that begin anywhere.
+template <class... S, class Args>
+void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift, std::int64_t most_splits,
+                            kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using B = sinter::body<S...>;
+  constexpr int width = column_shift_facts<B>::width, items = column_items<B, width>;
+  constexpr bool light = phase_facts<B>::is_light && column_shift_facts<B>::state_bytes <= 4;
+  constexpr int blocks = !light ? 1 : phase_facts<B>::loads(loop_var::x, width) > 1 ? 3 : light_column_blocks;
+  const bool shifted = shift.first != 0 || shift.step != 0;
+  column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits);
+  shape.whole = shape.splits == 1 && shape.along == column_block && !shifted &&
+                access_facts<B>::template fits<width, loop_var::x>(args);
+  const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
+  const auto start = [&]<start_rule Rule>() {
+    launch<Rule>(&reduction_column_shifted<B, width, items, blocks, Args>,
+                 dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), 0,
+                 stream, name, args, part, shape, shift);
+  };
+  // Blocks that leave places free would come early to where the kernel in front leaves some: up to twice as many to one
+  // multiprocessor as to another. That costs more than a late start, 1 us, if they have a while to walk.
+  const std::int64_t all = shape.tiles * shape.splits, places = limits_of_device(name).multiprocessors * blocks;
+  const bool long_walk = part.length >= 32 * (column_block / shape.along);
+  if (blocks > 1 && 16 * all <= 15 * places && long_walk) start.template operator()<start_rule::evenly>();
+  else start.template operator()<start_rule::overlapping>();
+}
+
+/// Columns of several phases.
+template <int Width, class Index, class... S, class Args>
+void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using B = sinter::body<S...>;
+  using shared = sinter::detail::shared_column_facts<B>;
+  constexpr int items = team_items<B, Width>, reserved = 1024;  // of a multiprocessor for each block
+  constexpr int tile_bytes = items * team_staging<B, Width>::item_bytes;
+  const device_limits limits = limits_of_device(name);
+  const int of_two = (limits.shared_bytes + reserved) / 2 - reserved - team_storage<B>;
+  const bool two = of_two >= tile_bytes;
+  const int most = two ? of_two : limits.shared_bytes - team_storage<B>,
+            blocks = (two ? 2 : 1) * limits.multiprocessors;
+  const sinter::detail::column_teams shape = shared::choose(args.numel, args.rnumel);
+  team_share share{nullptr, memory.states(), shape.tiles};
+  share.parts = shape.parts < blocks ? shape.parts : blocks;
+  share.teams = shape.teams < blocks / share.parts ? shape.teams : blocks / share.parts;
+  share.length = (args.rnumel + share.parts - 1) / share.parts;
+  share.span = static_cast<int>(sinter::detail::round_up((args.numel + shape.tiles - 1) / shape.tiles, Width));
+  while ((Width << share.log_along) < share.span) ++share.log_along;
+  const std::int64_t rows = items * (team_threads >> share.log_along), wanted = (share.length + rows - 1) / rows;
+  const std::int64_t room = tile_bytes > 0 ? most / tile_bytes : std::numeric_limits<int>::max();
+  share.places = static_cast<int>(wanted < room ? wanted : room);
+  const int bytes = share.places * tile_bytes;
+  void (*const kernel)(Args, team_share) = &reduction_column_teams<B, Width, items, Index, Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  if (bytes > 0) allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
+  const auto grid = dim3(static_cast<unsigned>(share.teams * share.parts)), block = dim3(team_threads);
+  if (share.parts == 1) return launch(kernel, grid, block, bytes, stream, name, args, share);
+  share.counters = memory.counters(stream, name);
+  launch<start_rule::together>(kernel, grid, block, bytes, stream, name, args, share);
+}
+
+template <class Body, long StaticNumel, class Args>
+void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  const bool is_short = args.numel < narrow_limit && args.rnumel < narrow_limit;
+  if constexpr (sinter::detail::shared_column_facts<Body>::possible) {
+    constexpr int wide = column_width<Body>(StaticNumel), most = sinter::detail::shared_column_facts<Body>::span;
+    constexpr int width = wide < most ? wide : most;
+    if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
+      return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
+    return launch_column_teams<1, std::int64_t>(Body{}, args, memory, stream, name);
+  } else {
+    constexpr int width = column_width<Body>(StaticNumel);
+    const std::int64_t splits = num_splits(orientation::column, args.numel, args.rnumel);
+    if constexpr (column_shift_facts<Body>::width > 0) {
+      row_shift shift;
+      if (is_short && args.numel > 1 && column_shift_facts<Body>::find(args, shift))
+        return launch_shifted_columns(Body{}, args, shift, splits, memory, stream, name);
+    } else {
+      if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
+        return launch_column<width, int>(Body{}, args, splits, memory, stream, name);
+    }
+    launch_column<1, std::int64_t>(Body{}, args, splits, memory, stream, name);
+  }
+}
+
+}  // namespace sinter::cuda::detail

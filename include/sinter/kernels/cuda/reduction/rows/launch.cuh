@@ -1,0 +1,284 @@
+// Launches reductions along memory: chooses the kernel (short, held, shifted, staged, streamed, swept or looped), its
+// shape, and the element-by-element variant where extents, strides or pointers do not allow wide accesses.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sinter/kernels/cuda/kernel_memory.cuh"
+#include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/reduction/rows/looped.cuh"
+#include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
+#include "sinter/kernels/cuda/reduction/rows/short.cuh"
+#include "sinter/kernels/cuda/reduction/rows/staged.cuh"
+#include "sinter/kernels/cuda/reduction/rows/streamed_launch.cuh"
+#include "sinter/kernels/cuda/reduction/rows/swept_launch.cuh"
+#include "sinter/kernels/two_pass.hpp"
+
+namespace sinter::cuda::detail {
+
+/// Threads is 0 where only `shape` knows. Where a shift is given, rows begin and end anywhere.
+template <int Width, int Items, int Threads, int MaxBlock, int Full, class... S, class Args, class... Shift>
+void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStream_t stream, const char* name,
+                 const Shift&... shift) {
+  using B = body<S...>;
+  using phases = phase_facts<B>;
+  constexpr bool shifted = sizeof...(Shift) > 0;
+  // What is looked through twice waits, even if no later phase needs it.
+  constexpr int kept = phases::kept_bytes < 4 && (reduction_of<S>::folds_places || ...) ? 4 : phases::kept_bytes;
+  // What heavy arithmetic takes nobody knows; but two large blocks shall hide each other's waiting.
+  constexpr int light = least_blocks(MaxBlock, Width * Items, kept, phases::late_bytes, Full < Items, shifted);
+  // Where only the launch knows how many threads there are: 64 registers for each if those suffice, or 128.
+  constexpr int least = (holds_many<B> ? 1024 : 512) / MaxBlock,
+                dynamic = holds_many<B> && light > least ? light : least;
+  constexpr int blocks = Threads == 0 ? dynamic : phases::is_light ? light : MaxBlock == 512 ? 2 : 1;
+  const auto grid = dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows));
+  const auto block = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
+  if constexpr (shifted)
+    launch(&reduction_shifted<B, Width, Items, Threads, MaxBlock, blocks, Full, Args>, grid, block, stream, name, args,
+           shift...);
+  else
+    launch(&reduction_persistent<B, Width, Items, Threads, MaxBlock, blocks, Full, Args>, grid, block, stream, name,
+           args);
+}
+
+template <int Width, int Items, int MaxBlock, class Index, class... S, class Args>
+void launch_looped(body<S...>, const Args& args, std::int64_t splits, kernel_memory& memory, cudaStream_t stream,
+                   const char* name) {
+  const split_part part = share_row(args.rnumel, splits, memory, stream, name);
+  row_shape shape = loop_shape(args.rnumel, Width, Items, MaxBlock);
+  if (splits > 1) shape = {false, MaxBlock, 1, Items};
+  launch(&reduction_looped<body<S...>, Width, Items, MaxBlock, Index, Args>,
+         grid_of((args.numel + shape.rows - 1) / shape.rows, splits),
+         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part);
+}
+
+/// Threads of a block that walks a row element by element, in indices of 64 bits.
+inline constexpr int narrow_block = 256;
+
+/// Does a row of static length have to be shifted, and can it be? Values of 16 bits are better staged.
+template <class Held, long Rnumel, bool CanSplit>
+inline constexpr row_shape shifted_shape = [] {
+  constexpr int width = shifted_facts<Held>::width;
+  if constexpr (Rnumel < 0 || width == 0) return row_shape{};
+  else
+    return Rnumel % width == 0 || width > 4 ? row_shape{}
+                                            : choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
+}();
+
+/// Rows of run-time length that registers hold. False: it was not launched.
+template <int Width, class... S, class Args>
+bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using held = body<S...>;
+  using rows = dynamic_rows<held, Width>;
+  // One phase gains nothing from holding the row.
+  if constexpr (phase_facts<held>::kept_bytes > 0) {
+    const std::int64_t groups = args.rnumel / Width;
+    const auto hold = [&]<int Items, int MaxBlock, int Full>() {
+      row_shape shape = row_of(groups, Items);
+      if (shape.threads == 1) shape.rows = MaxBlock;  // fewer blocks to begin
+      launch_held<Width, Items, 0, MaxBlock, Full>(held{}, args, shape, stream, name);
+      return true;
+    };
+    if (groups <= 0) return false;
+    if (groups <= rows::short_groups) return hold.template operator()<rows::short_items, 256, 1>();
+    if (groups <= rows::few_threads * rows::few) return hold.template operator()<rows::few, 256, rows::few_full>();
+    if (groups <= rows::threads * rows::many) return hold.template operator()<rows::many, rows::threads, rows::full>();
+  }
+  return false;
+}
+
+template <int Width, long Rnumel, int Items, int Full, class... S, class Args, class Shape>
+void launch_runs(body<S...>, const Args& args, const Shape& shape, cudaStream_t stream, const char* name) {
+  const int rows = shape.get().rows();
+  using phases = phase_facts<body<S...>>;
+  constexpr int blocks = phases::is_light && phases::kept_bytes <= 4 ? light_short_blocks : 1;
+  launch(&reduction_short<body<S...>, Rnumel, Width, Items, blocks, Full, Shape, Args>,
+         dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)), dim3(short_block), stream, name, args, shape);
+}
+
+/// Short rows. False: it was not launched. `fits`: wide accesses of the usual width do.
+template <long Rnumel, class... S, class Args>
+bool launch_short(body<S...>, const Args& args, bool fits, cudaStream_t stream, const char* name) {
+  using held = body<S...>;
+  using facts = short_facts<held, Rnumel>;
+  if constexpr (Rnumel >= 0) {
+    constexpr short_shape shape = short_of<held, Rnumel>;
+    if constexpr (shape.items > 0) {
+      constexpr int width = access_facts<held>::vector_width(loop_var::r, Rnumel);
+      constexpr int full = full_items(Rnumel / width, shape.threads(), shape.items);
+      if (!fits || !facts::holds(args)) return false;
+      using fixed = fixed_short<shape.items, shape.log_threads, shape.turns, shape.apart, Rnumel>;
+      launch_runs<width, Rnumel, shape.items, full>(held{}, args, fixed{}, stream, name);
+      return true;
+    }
+  } else if constexpr (facts::facts.possible) {
+    if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel > facts::longest || !facts::holds(args) ||
+        (fits && args.rnumel * facts::facts.smallest % 16 == 0))
+      return false;
+    constexpr int capacity = walked_elements<held, Rnumel>, few_capacity = run_elements(facts::facts);
+    using loose = loose_short<capacity>;
+    const auto choose = [&](int elements) {
+      return choose_loose_short(args.numel, static_cast<int>(args.rnumel), facts::width, facts::facts.largest,
+                                elements);
+    };
+    const short_shape few = choose(few_capacity);
+    if (args.rnumel <= few_elements && few.log_threads == 0) {
+      const single_short<few_capacity> shape{few.turns};
+      if (args.rnumel <= few_elements / 2)
+        launch_runs<1, Rnumel, few_elements / 2, 1>(held{}, args, shape, stream, name);
+      else launch_runs<1, Rnumel, few_elements, few_elements / 2 + 1>(held{}, args, shape, stream, name);
+      return true;
+    }
+    const loose shape{choose(capacity)};
+    if (shape.shape.items == 0) return false;
+    launch_runs<facts::width, Rnumel, walked / facts::width, 0>(held{}, args, shape, stream, name);
+    return true;
+  }
+  return false;
+}
+
+/// Rows of a static length at which no wide access may begin, but for the first one's.
+template <class Held, long Rnumel, bool CanSplit>
+inline constexpr bool is_loose = [] {
+  constexpr auto facts = staged_facts<Held>::facts;
+  return Rnumel > 0 && facts.possible && Rnumel * facts.smallest % 16 != 0 && short_of<Held, Rnumel>.items == 0 &&
+         !shifted_shape<Held, Rnumel, CanSplit>.persistent;
+}();
+
+/// Rows of a static length from where they begin. False: it was not launched.
+template <long Rnumel, bool CanSplit, class... S, class Args>
+bool launch_shifted(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using held = sinter::body<S...>;
+  constexpr row_shape shape = shifted_shape<held, Rnumel, CanSplit>;
+  if constexpr (!shape.persistent || short_of<held, Rnumel>.items > 0) {
+    return false;
+  } else {
+    constexpr int width = shifted_facts<held>::width, full = full_items(Rnumel / width, shape.threads, shape.items);
+    row_shift shift;
+    if (args.numel >= narrow_limit || !shifted_facts<held>::find(args, shift)) return false;
+    launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name, shift);
+    return true;
+  }
+}
+
+/// Are rows of whole vectors, longer than registers hold, staged too? Not where several weights of 16 bits come from
+/// the L2 again for each row: streamed, the next row's values are on their way with them.
+template <class Held, int Width, bool CanSplit>
+inline constexpr bool stages_vectors =
+    !CanSplit && phase_facts<Held>::kept_bytes > 0 && Width > 4 && stream_facts<Held>::shared_loads <= 1;
+
+/// Bytes of rows that the blocks of a multiprocessor hold in shared memory.
+inline constexpr std::int64_t most_held_by_all = 224 << 10;
+
+/// Rows that wait in shared memory, in vectors of Width. False: it was not launched.
+template <int Width, class... S, class Args>
+bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using held = body<S...>;
+  using phases = phase_facts<held>;
+  using staged = staged_facts<held>;
+  if constexpr (!staged::facts.possible || staged::facts.total > 64) {
+    return false;
+  } else {
+    if (args.numel >= narrow_limit || args.rnumel >= narrow_limit || args.rnumel * staged::facts.smallest < 32)
+      return false;
+    typename staged::places places;
+    constexpr int others = 1536 + 2 * largest_phase<held, 32>;  // bytes that each block takes
+    const device_limits limits = limits_of_device(name);
+    const int most = (limits.shared_bytes + 1024) / 2 - others;  // two blocks hide each other's waiting
+    const staged_shape shape = staged::template place<Width>(args, most, places);
+    if (shape.warps == 0) return false;
+    const int wanted = shape.rows * places.row_bytes;
+    const int least_bytes = staged_thread_bytes * 32 * shape.warps * shape.rows;
+    const int bytes = wanted < least_bytes ? least_bytes : wanted;
+    constexpr int least = phases::is_light && phases::kept_bytes <= 4 && staged::facts.count <= 2 ? 2 : 1;
+    void (*const kernel)(Args, typename staged::places) = &reduction_staged<held, Width, least, Args>;
+    static constinit std::atomic<std::uint64_t> asked{0};
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
+    const int all = limits.shared_bytes + 1024;  // of a multiprocessor
+    const int spare = choose_spare(all, bytes + others, places.row_bytes, places.shared_bytes);
+    const shared_memory shared(bytes, spare > 0 ? 100 * (all - spare) / all : -1);
+    launch(kernel, dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows)),
+           dim3(static_cast<unsigned>(32 * shape.warps), static_cast<unsigned>(shape.rows)), shared, stream, name, args,
+           places);
+    return true;
+  }
+}
+
+template <class Body, long StaticRnumel, class Args>
+void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
+  using long_held = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
+  constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
+  constexpr held_lanes lanes = lanes_of_body<held>;
+  constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
+  constexpr stream_shape streamed = stream_shape_of<held, width, StaticRnumel, can_split>;
+  const std::int64_t splits = sinter::detail::row_splits<Body>(args.numel, args.rnumel);
+  const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
+                    access_facts<Body>::template fits<width, loop_var::r>(args);
+  if constexpr (sweeps_rows<Body, StaticRnumel>) {
+    const bool swept = splits > 1 ? sweeps_all<Body> || !fits : args.rnumel >= swept_least<Body>(fits);
+    if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
+  }
+  if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
+  if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
+  if constexpr (StaticRnumel < 0)
+    if (fits && splits <= 1 && launch_dynamic_held<width>(held{}, args, stream, name)) return;
+  if constexpr (StaticRnumel < 0 || is_loose<held, StaticRnumel, can_split>) {
+    using shared = sinter::detail::shared_row_facts<held>;
+    const bool alone = (!streamed.any && streamed.otherwise == 0) ||
+                       can_split ||  // few rows are better shared by blocks
+                       sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) <= 1;
+    // Where a multiprocessor holds less than three, they better arrive while others are reduced; but several weights
+    // are waited for less by more threads.
+    const bool few = streamed.width > 0 && !fits && stream_facts<held>::shared_loads <= 1 &&
+                     3 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
+    if (splits <= 1 && alone && !few) {
+      if (StaticRnumel >= 0 || !fits) {
+        if (launch_staged<staged_facts<held>::width>(held{}, args, stream, name)) return;
+      } else if constexpr (stages_vectors<held, width, can_split>) {
+        if (launch_staged<width>(held{}, args, stream, name)) return;
+      }
+    }
+  }
+  if constexpr (short_of<held, StaticRnumel>.items > 0) {
+    // What those do not fit is walked element by element.
+  } else if constexpr (StaticRnumel >= 0) {
+    if constexpr (streamed.width > 0)
+      if (splits <= 1 &&
+          launch_streamed<streamed, StaticRnumel, !can_split>(long_held{}, args, fits, memory, stream, name))
+        return;
+    if constexpr (streamed.width == 0 || can_split) {
+      constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
+      if (fits) {
+        if constexpr (shape.persistent && !is_loose<held, StaticRnumel, can_split> &&
+                      !shifted_shape<held, StaticRnumel, can_split>.persistent) {
+          constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
+          return launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name);
+        } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
+          // Single elements take addresses, and registers.
+          constexpr int threads = width == 1 && shape.threads > 512 ? 512 : shape.threads;
+          return launch_looped<width, loop_items<Body>(shape.items, width), threads, int>(Body{}, args, splits, memory,
+                                                                                          stream, name);
+        }
+      }
+    }
+  } else {
+    constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
+    // Of what is only summed 64 bytes to a thread: short rows then have the threads that read whole lines.
+    constexpr int some = items_of(lanes.some, width), walked_items = sweeps_all<Body> && some > 4 ? 4 : some;
+    if constexpr (streamed.width > 0)  // but what can be split takes one phase if it is walked
+      if (splits <= 1 && !(can_split && fits && width > 1) &&
+          launch_streamed<streamed, -1, !can_split>(long_held{}, args, fits, memory, stream, name))
+        return;
+    if constexpr (width > 1 && (can_split || streamed.width == 0)) {
+      if (fits)
+        return launch_looped<width, loop_items<Body>(can_split ? walked_items : 2, width), looped.threads, int>(
+            Body{}, args, splits, memory, stream, name);
+    }
+  }
+  launch_looped<1, 4, narrow_block, std::int64_t>(Body{}, args, splits, memory, stream, name);
+}
+
+}  // namespace sinter::cuda::detail
