@@ -5,6 +5,7 @@
 
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "sinter/base/owned.hpp"
 #include "sinter/run/cuda.cuh"
@@ -100,15 +101,44 @@ class recorded_call {
   }
   void update(const cuda_handle<cudaGraph_t>& graph) {
     cudaGraphExecUpdateResultInfo info{};
-    if (launchable_ && cudaGraphExecUpdate(launchable_.get(), graph.get(), &info) == cudaSuccess) return;
+    std::vector<unsigned> rules = rules_of(graph.get());
+    if (launchable_ && rules == rules_ && cudaGraphExecUpdate(launchable_.get(), graph.get(), &info) == cudaSuccess)
+      return;
     (void)cudaGetLastError();  // kernels came or went: another graph
     launchable_.reset();
+    rules_ = std::move(rules);
     cudaGraphExec_t fresh = nullptr;
     cuda::detail::check(cudaGraphInstantiate(&fresh, graph.get(), 0), "cudaGraphInstantiate", "captured");
     launchable_.reset(fresh);
   }
 
+  /// What an update leaves as it was: how many blocks of each kernel form a cluster, whether all must run at once, and
+  /// what they leave the L1.
+  static std::vector<unsigned> rules_of(cudaGraph_t graph) {
+    using cuda::detail::check;
+    std::size_t count = 0;
+    check(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes", "captured");
+    std::vector<cudaGraphNode_t> nodes(count);
+    if (count > 0) check(cudaGraphGetNodes(graph, nodes.data(), &count), "cudaGraphGetNodes", "captured");
+    std::vector<unsigned> rules;
+    for (cudaGraphNode_t node : nodes) {
+      cudaGraphNodeType type{};
+      check(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType", "captured");
+      if (type != cudaGraphNodeTypeKernel) continue;
+      const auto ask = [&](cudaLaunchAttributeID id) {
+        cudaLaunchAttributeValue value{};
+        check(cudaGraphKernelNodeGetAttribute(node, id, &value), "cudaGraphKernelNodeGetAttribute", "captured");
+        return value;
+      };
+      rules.push_back(ask(cudaLaunchAttributeClusterDimension).clusterDim.x);
+      rules.push_back(static_cast<unsigned>(ask(cudaLaunchAttributeCooperative).cooperative));
+      rules.push_back(ask(cudaLaunchAttributePreferredSharedMemoryCarveout).sharedMemCarveout);
+    }
+    return rules;
+  }
+
   int device_ = 0;
+  std::vector<unsigned> rules_;
   cuda_handle<cudaStream_t> stream_;   // recorded into; what runs in it is done when record returns
   device_block workspace_, counters_;  // those are at zero between replays
   cuda_handle<cudaGraphExec_t> launchable_;

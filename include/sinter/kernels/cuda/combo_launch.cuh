@@ -103,7 +103,8 @@ struct combo_loop<reduction_loop<Body, orientation::column, Rnumel, Numel>> {
     at.variant = wide ? combo_variant::wide : combo_variant::narrow_long;
     at.along = threads_for(groups < 32 ? groups : 32);
     const std::int64_t tiles = (groups + at.along - 1) / at.along;
-    const column_shape shape{at.along, at.along * (wide ? width : 1), tiles, splits};
+    const column_shape shape{
+        .along = at.along, .span = at.along * (wide ? width : 1), .tiles = tiles, .splits = splits};
     at.part =
         of.template give<loop>(share_columns(args.numel, args.rnumel, shape, of.memory, of.stream, of.name), args);
     return tiles * splits;

@@ -60,7 +60,6 @@ struct stream_facts<body<S...>> {
   }
   static constexpr int shared_loads = ((shifted_access<S>::along_r && !shifted_access<S>::moves) + ... + 0);
   static constexpr bool has_shared = shared_loads > 0;
-  static constexpr int stores = ((statement_facts<S>::info.kind == statement_kind::store) + ... + 0);
 };
 
 /// Which rows a block takes: every so many-th; or, in turn, some of those and then whichever is next. Multiprocessors
