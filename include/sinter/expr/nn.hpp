@@ -161,8 +161,7 @@ constexpr auto cross_entropy(expr<T, S> logits, expr<I, J> targets) {
     logits.graph()->refused = true;
     return mean(logits);
   } else {
-    // Each row's loss is known where the row is read: the mean reads those, and gathers nothing.
-    return mean(realize(logsumexp(logits, axis<-1>) - detail::at_targets(logits, targets)));
+    return mean(logsumexp(logits, axis<-1>) - detail::at_targets(logits, targets));
   }
 }
 
