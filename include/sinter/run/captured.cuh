@@ -1,6 +1,6 @@
 // captured: a plan as one CUDA graph, recorded once and replayed by one launch. It owns the graph and the workspace;
-// calls with other arguments record again and update the graph in place, which is made anew only where kernels come or
-// go. How kernels are launched is run/cuda.cuh's matter. SPDX-License-Identifier: BSL-1.0
+// calls with other arguments record again and update the graph in place, which is made anew only where kernels come,
+// go or start by other rules. How kernels are launched is run/cuda.cuh's matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <type_traits>
