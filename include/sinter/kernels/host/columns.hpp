@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "sinter/base/owned.hpp"
 #include "sinter/kernels/host/chunks.hpp"
@@ -35,21 +36,45 @@ template <class Evaluator>
 void clear_sums(std::int64_t columns, typename Evaluator::running_folds* sums) {
   for (std::int64_t c = 0; c < columns; c += Evaluator::lanes) Evaluator::template clear<0>(sums[c / Evaluator::lanes]);
 }
-/// The rows in [first, last) of all columns.
+/// The rows in [first, last) of all columns, by an evaluator for each of those that are taken at once.
 template <class Evaluator>
-void fold_group(Evaluator& e, std::int64_t first, std::int64_t last, std::int64_t columns,
-                typename Evaluator::running_folds* sums) {
-  constexpr std::int64_t lanes = Evaluator::lanes;
-  for (std::int64_t c = 0; c < columns; c += lanes) {
-    const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
-    e.seat(c, 0, count);
-    e.template rows<0, false>();
-    for (std::int64_t r = first; r < last; ++r) {
-      e.seat(c, r, count);
-      e.template elements<0>(sums[c / lanes]);
+class group_folder {
+ public:
+  template <class Args>
+  explicit group_folder(const Args& args) : group_folder(args, std::make_integer_sequence<int, rows>{}) {}
+
+  /// All columns of a row pass here, then those of the next one.
+  void pass_columns() {
+    for (Evaluator& e : each_) e.pass_columns();
+  }
+  void fold(std::int64_t first, std::int64_t last, std::int64_t columns, typename Evaluator::running_folds* sums) {
+    constexpr std::int64_t lanes = Evaluator::lanes;
+    for (std::int64_t c = 0; c < columns; c += lanes) {
+      const int count = static_cast<int>(columns - c < lanes ? columns - c : lanes);
+      for (Evaluator& e : each_) {
+        e.seat(c, 0, count);
+        e.template rows<0, false>();
+      }
+      std::int64_t r = first;
+      for (; last - r >= rows; r += rows) {
+        for (int k = 0; k < rows; ++k) each_[k].seat(c, r + k, count);
+        Evaluator::template elements_of_rows<0>(each_, sums[c / lanes]);
+      }
+      for (; r < last; ++r) {
+        each_[0].seat(c, r, count);
+        each_[0].template elements<0>(sums[c / lanes]);
+      }
     }
   }
-}
+
+  static constexpr int rows = Evaluator::rows_at_once;
+
+ private:
+  template <class Args, int... K>
+  group_folder(const Args& args, std::integer_sequence<int, K...>) : each_{(void(K), Evaluator(args))...} {}
+
+  Evaluator each_[rows];
+};
 
 /// The columns at c: the chunks' sums combined, then what follows from them.
 template <class Evaluator>

@@ -40,6 +40,19 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   template <int N>
   using statement = typename base::template statement<N>;
 
+  /// Rows that lanes which run across them better fold at once: four if what varies from lane to lane is read and
+  /// computed where it is folded, by steps that are vector code.
+  static constexpr int rows_at_once = [] {
+    const residence_hints hints[] = {hints_of<S, V, base::lanes, Aligned>...};
+    for (int s = 0; s < facts::size; ++s) {
+      const bool is_fold = facts::facts.info[s].kind == statement_kind::reduce;
+      const residence at = base::layout_type::facts.where[s];
+      if (is_fold ? !hints[s].is_simple : facts::needed(0, s) && (at == residence::lanes || at == residence::kept))
+        return 1;
+    }
+    return V == loop_var::x && facts::num_phases == 1 ? 4 : 1;
+  }();
+
   using base::base, base::seat;
 
   /// Whole rows pass here, one after the other: what is costly is computed once, if a row is not too long. `number`:
@@ -83,6 +96,12 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   template <int P>
   void elements(running_folds& f) {
     (element_step<P, I>(f), ...);
+  }
+  /// The same of as many rows as there are evaluators, whose lanes run across them: a state is read and written once
+  /// for all of them.
+  template <int P>
+  static void elements_of_rows(evaluator_of (&rows)[rows_at_once], running_folds& f) {
+    (element_step_of_rows<P, I>(rows, f), ...);
   }
   /// The same without folding and storing: what a matmul's operand needs.
   template <int P>
@@ -130,6 +149,13 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       else if (where<N> == residence::kept && facts::phase(N) < P && keeps_) base::template point_to_row<N>();
       else base::template evaluate<N>(statement<N>{});
     }
+  }
+  template <int P, int N>
+  static void element_step_of_rows(evaluator_of (&rows)[rows_at_once], running_folds& f) {
+    if constexpr (facts::needed(P, N) && kind<N> == statement_kind::reduce)
+      base::template fold_rows<N>(statement<N>{}, rows, f);
+    else
+      for (evaluator_of& row : rows) row.template element_step<P, N>(f);
   }
   template <int P, int N>
   void element_value_step() {

@@ -24,7 +24,7 @@ void mix_order_chunk(const Args& args, std::int64_t first, std::int64_t last, st
   constexpr int phases = RowEvaluator::facts::num_phases;
   clear_sums<ColumnEvaluator>(columns, sums);
   RowEvaluator row(args);
-  ColumnEvaluator column(args);
+  group_folder<ColumnEvaluator> column(args);
   const std::int64_t group = rows_of_group(columns);
   for (std::int64_t begin = first; begin < last; begin += group) {
     const std::int64_t end = last - begin < group ? last : begin + group;
@@ -33,7 +33,7 @@ void mix_order_chunk(const Args& args, std::int64_t first, std::int64_t last, st
       row.seat(x, 0, 1);
       row.template rows<phases>();
     }
-    fold_group(column, begin, end, columns, sums);
+    column.fold(begin, end, columns, sums);
   }
 }
 

@@ -227,13 +227,16 @@ void rows_in_turn(const Args& args, std::int64_t first, std::int64_t last) {
     late->write_block(r, args.rnumel - r < Evaluator::lanes ? static_cast<int>(args.rnumel - r) : Evaluator::lanes);
 }
 
-/// The rows in [first, last) of all of args.numel columns, one after the other, as memory holds them.
+/// The rows in [first, last) of all of args.numel columns, as memory holds them: as many side by side as are folded at
+/// once.
 template <class Evaluator, class Args>
 void fold_rows(const Args& args, std::int64_t first, std::int64_t last, typename Evaluator::running_folds* sums) {
-  Evaluator e(args);
-  e.pass_columns();
+  constexpr int rows = group_folder<Evaluator>::rows;
+  group_folder<Evaluator> group(args);
+  // A processor that looks past a page's end follows rows side by side by itself.
+  if (rows == 1 || !looks_past_pages) group.pass_columns();
   clear_sums<Evaluator>(args.numel, sums);
-  for (std::int64_t r = first; r < last; ++r) fold_group(e, r, r + 1, args.numel, sums);
+  for (std::int64_t r = first; r < last; r += rows) group.fold(r, last - r < rows ? last : r + rows, args.numel, sums);
 }
 
 }  // namespace detail
