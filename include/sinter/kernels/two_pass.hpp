@@ -69,6 +69,12 @@ inline constexpr pass_facts pass_of<reduce<ops::sumexp, T, Result, A>>{first_fol
 template <class T, class Result, int A>
 inline constexpr pass_facts pass_of<reduce<ops::logsumexp, T, Result, A>>{first_fold::none, first_fold::amax, A, 7};
 
+/// Squares: squared deviations are undone, too.
+template <class S, bool Squares>
+inline constexpr pass_facts pass_in = pass_of<S>;
+template <class T, class Result, int A>
+inline constexpr pass_facts pass_in<reduce<ops::m2, T, Result, A>, false>{};
+
 /// The extent of r, if it is static a constant: then it is the one by which the body itself divides.
 template <class T, long Rnumel>
 struct length_of {
@@ -79,17 +85,17 @@ struct length_of<T, -1> {
   using type = row_length<T>;
 };
 
-template <class Body, long Rnumel, class Numbers = std::make_index_sequence<Body::size>>
+template <class Body, long Rnumel, bool Squares, class Numbers = std::make_index_sequence<Body::size>>
 struct two_pass;
-template <class... S, long Rnumel, std::size_t... I>
-struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
+template <class... S, long Rnumel, bool Squares, std::size_t... I>
+struct two_pass<body<S...>, Rnumel, Squares, std::index_sequence<I...>> {
   static constexpr int size = sizeof...(S);
   struct table {
     int known[size + 1]{};  // of a second pass: the statement that is its first one already, or -1
     int at[size + 1]{};     // where statement s goes
   };
   static constexpr table facts = [] {
-    constexpr pass_facts passes[] = {pass_of<S>..., pass_facts{}};
+    constexpr pass_facts passes[] = {pass_in<S, Squares>..., pass_facts{}};
     table t{};
     int next = 0;
     for (int s = 0; s < size; ++s) {
@@ -123,7 +129,7 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
     return facts.known[N] >= 0 ? facts.at[facts.known[N]] : facts.at[N] - inserted - 1;
   }
   template <int N, class T, class Result, int A>
-  struct rewritten<N, reduce<ops::m2, T, Result, A>> {
+  requires Squares struct rewritten<N, reduce<ops::m2, T, Result, A>> {
     using C = compute_t<T>;
     static constexpr int here = facts.at[N], value = places::at(A), sum = first_pass<N>(4);
     using type =
@@ -165,7 +171,7 @@ struct two_pass<body<S...>, Rnumel, std::index_sequence<I...>> {
 /// The body for a kernel that holds its rows, of Rnumel elements (-1: known at launch only).
 template <class Body, long Rnumel>
 struct held_body {
-  using type = typename two_pass<Body, Rnumel>::type;
+  using type = typename two_pass<Body, Rnumel, true>::type;
 };
 
 /// A sum of exp(x - amax(x)) of one body as a fold of x, in the phase of that greatest value: the other way round.
@@ -198,8 +204,8 @@ struct one_pass<body<S...>, reduce<ops::sum, T, Result, A>> {
       std::conditional_t<is, reduce<ops::sumexp, T, Result, is ? shifted::of : A>, reduce<ops::sum, T, Result, A>>;
 };
 
-/// The body for a kernel in which rows wait in shared memory, and in which all threads meet after each pass: deviations
-/// from the mean in a second pass, as above, exponentials in the first one, while the row arrives.
+/// The body for a kernel in which rows wait in shared memory, and in which all threads meet after each pass: squared
+/// deviations and exponentials in the first one, while the row arrives.
 template <class Held>
 struct one_pass_of;
 template <class... S>
@@ -208,7 +214,7 @@ struct one_pass_of<body<S...>> {
 };
 template <class Body, long Rnumel>
 struct streamed_body {
-  using type = typename one_pass_of<typename held_body<Body, Rnumel>::type>::type;
+  using type = typename one_pass_of<typename two_pass<Body, Rnumel, false>::type>::type;
 };
 
 }  // namespace sinter::detail

@@ -232,7 +232,7 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
                        sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) <= 1;
     // Where a multiprocessor holds less than three, they better arrive while others are reduced; but several weights
     // are waited for less by more threads.
-    const bool few = streamed.width > 0 && !fits && stream_facts<held>::shared_loads <= 1 &&
+    const bool few = streamed.width > 0 && (StaticRnumel >= 0 || !fits) && stream_facts<held>::shared_loads <= 1 &&
                      3 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
     if (splits <= 1 && alone && !few) {
       if (StaticRnumel >= 0 || !fits) {
