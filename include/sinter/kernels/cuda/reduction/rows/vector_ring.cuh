@@ -75,7 +75,7 @@ struct piece_staging {
 /// other way.
 template <class Body, int Width, int Items>
 struct vectors_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
-  static constexpr bool streamed = true, guards = true, early_loads = false;
+  static constexpr bool streamed = true, in_vectors = true, guards = true, early_loads = false;
   static constexpr int most_waiting = 128;
   template <int I>
   static constexpr bool stages = stream_facts<Body>::streams(I);
