@@ -186,7 +186,9 @@ TEST_CASE("long rows of any alignment, more than there are blocks") {
   for (const std::size_t shift : {0, 1, 5}) {
     test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 270, 65537, shift, shift / 5);
     test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, f32", 270, 60003, shift);
-    test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", 270, 30522, shift % 4);
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 270, 65537, 3, shift, shift);
+    test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", 270, 30522, shift % 4, shift % 3,
+                                                                    shift % 3);
   }
 }
 
@@ -223,5 +225,6 @@ TEST_CASE("staged rows of static length") {
     test_softmax<bf16, softmax<bf16, 3001>, 3001>("softmax bf16", rows, 3001, 1, 1);
     test_softmax<float, softmax<float, 10007>, 10007>("softmax f32", rows, 10007, 2, 1);
     test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, 50257>, 50257>("layer norm bf16", rows, 50257);
+    test_layer_norm<float, float, layer_norm<float, float, 50257>, 50257>("layer norm f32", rows, 50257);
   }
 }

@@ -12,9 +12,9 @@
 namespace sinter::cuda::detail {
 
 /// The shift of row x: (first + x * step) % width elements. What does not move with the row (weights) is aligned as
-/// rows are that are not shifted, or not.
+/// rows are that are not shifted, or not; or all of it is shifted by `others` elements (-1: not alike).
 struct row_shift {
-  int first = 0, step = 0;
+  int first = 0, step = 0, others = 0;
   bool others_aligned = true;
 };
 
@@ -81,7 +81,7 @@ struct shifted_access<scan<Op, T, Result, A>> : shiftless<true> {};
 /// The shift of vectors of Width elements that all accesses have in common; false: there is none. One row has no step.
 template <int Width, class... Access, class Args>
 bool find_shift(const Args& args, row_shift& shift, bool one_row = false) {
-  bool any = false, same = true;
+  bool any = false, same = true, other = false;
   const auto agree = [&]<class A>(A) {
     if constexpr (A::along_r) {
       const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[A::slot]);
@@ -91,6 +91,8 @@ bool find_shift(const Args& args, row_shift& shift, bool one_row = false) {
       const bool whole = address % A::bytes == 0;
       if constexpr (!A::moves) {
         shift.others_aligned = shift.others_aligned && now == 0 && whole;
+        shift.others = whole && (!other || now == shift.others) ? now : -1;
+        other = true;
       } else {
         const std::int64_t pitch = one_row ? 0 : number(A::place.pitch);
         const int step = static_cast<int>(pitch & (Width - 1));

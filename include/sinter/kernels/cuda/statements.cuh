@@ -97,13 +97,12 @@ struct run_statement<load<Slot, T, At, Mask>> {
     compute_t<T> raw[shape::width];
     if (t.staging.aligned()) {
       vector::template read<false>(raw, first);
-    } else if constexpr (vector::bytes < 4) {
+    } else if (vector::bytes < 4 || t.staging.anywhere()) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) raw[j] = widen<T>(first[j]);
-    } else {
+    } else if constexpr (vector::bytes >= 4) {
       loose_words<T, shape::width> around;
-      around.template fetch<false>(first,
-                                   t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>(first));
+      around.template fetch<false>(first, t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>());
       around.read(raw);
     }
 #pragma unroll

@@ -177,12 +177,19 @@ struct team_states {
   }
 };
 
+/// What follows from x is computed where it is needed: it does not wait in registers, of which few are left.
+__device__ __forceinline__ unsigned not_before(unsigned x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 /// The blocks of a team exchange their states of phase P. All of them run at once; always the same states are combined
 /// in the same order.
 template <int P, class Threads, class Accumulators, class Body>
 __device__ __forceinline__ void exchange_in_team(Body, Accumulators& acc, const team_states<Body>& states,
-                                                 std::int64_t row, int part, const Threads& threads) {
+                                                 std::int64_t row, const Threads& threads) {
   using reductions = reductions_of_phase<Body, P>;
+  const unsigned part = not_before(blockIdx.x) % static_cast<unsigned>(states.share.parts);
   reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
     if (threads.thread() == 0)
       states.template of<N, typename reduction_of<R>::state>(row)[part].write(lanes_of<N>(acc)[0]);
@@ -226,8 +233,8 @@ __device__ __forceinline__ void streamed_phase(Stream& stream, Frame& f, tile<ty
       if (Stream::clusters && stream.share.cluster > 1) {
         stream.meeting.template exchange<P>(acc, meeting_memory<Body>(storage), stream.share.cluster);
       } else if (stream.share.parts > 1) {
-        const team_states<Body> states{stream.share, stream.args.numel};
-        exchange_in_team<P>(Body{}, acc, states, stream.row, stream.part, threads);
+        const team_states<Body> states{stream.share, not_before(static_cast<unsigned>(stream.args.numel))};
+        exchange_in_team<P>(Body{}, acc, states, stream.row, threads);
         combine_row<P, 1>(Body{}, numbers{}, acc, stream.next_half(storage), threads);
         if (!reduces_later<Body, P> && stream.row + stream.share.teams >= stream.args.numel && threads.thread() < 32)
           states.leave(stream.row % stream.share.teams);

@@ -40,11 +40,11 @@ struct piece_staging {
   int form = -1, rest = 0;
 
   __device__ __forceinline__ bool aligned() const { return form == forms; }
-  /// So many bytes after a multiple of the unit `p` lies.
+  __device__ __forceinline__ bool anywhere() const { return form < 0; }
+  /// So many bytes after a multiple of the unit it lies.
   template <class T, int Unit>
-  __device__ __forceinline__ unsigned shift_of(const T* p) const {
+  __device__ __forceinline__ unsigned shift_of() const {
     constexpr unsigned size = sizeof(T);
-    if (form < 0) return bytes_past<Unit>(p);
     return ((static_cast<unsigned>(form * group) * size) | (static_cast<unsigned>(rest & (group - 1)) * size)) &
            (Unit - 1);
   }

@@ -51,9 +51,7 @@ class vector_stream {
   int part, row;
 
   /// Does what all rows share lie as this row's vectors do?
-  __device__ __forceinline__ bool shares_aligned(int of_row) const {
-    return before(of_row) == 0 && shift_.others_aligned;
-  }
+  __device__ __forceinline__ bool shares_aligned(int of_row) const { return before(of_row) == shift_.others; }
   /// Without those whose words of what all rows share may lie beside that.
   __device__ __forceinline__ whole_vectors vectors_of(int of_row) const {
     const int length = static_cast<int>(args.rnumel);
@@ -168,8 +166,8 @@ class vector_stream {
   }
   /// How what all rows share lies beside the vectors of a row: see piece_staging. -1: not all in the same way.
   __device__ __forceinline__ int form_of(int of_row, staging& s) const {
-    if (!shift_.others_aligned) return -1;
-    const int by = (width - before(of_row)) & (width - 1);
+    if (shift_.others < 0) return -1;
+    const int by = (shift_.others - before(of_row)) & (width - 1);
     s.rest = by % staging::group;
     return by == 0 ? staging::forms : by / staging::group;
   }
@@ -188,7 +186,9 @@ class vector_stream {
   }
   /// From a warp's piece of a row to its next one: what does not stay is walked there and back, so that the L2 has the
   /// end of it.
-  static __device__ __forceinline__ int step() { return static_cast<int>(blockDim.x) / 32 * ring_type::vectors; }
+  static __device__ __forceinline__ int step() {
+    return static_cast<int>(not_before(blockDim.x)) * (ring_type::vectors / 32);
+  }
   __device__ __forceinline__ int step_of(bool stays, int pass) const {
     return !stays && pass % 2 != 0 ? -step() : step();
   }
