@@ -28,9 +28,9 @@ namespace detail {
 /// Blocks that run at once, four on each of 132 multiprocessors, and few enough that one combines their states quickly.
 inline constexpr std::int64_t split_target_blocks = 528;
 /// Row orientation: a part shorter than this is not worth a block; of a body that gathers along the row, whose threads
-/// wait for memory twice for every few elements, much shorter.
+/// wait for memory twice for every few elements, one element to a thread.
 inline constexpr std::int64_t split_row_part = 8192;
-inline constexpr std::int64_t split_gathered_part = 1024;
+inline constexpr std::int64_t split_gathered_part = 256;
 /// Column orientation: blocks that run at once (five on each of 132 multiprocessors), the most columns of 16-byte
 /// vectors of elements that one covers, and the shortest part.
 inline constexpr std::int64_t split_column_blocks = 640;

@@ -356,12 +356,12 @@ constexpr team_shape choose_teams(std::int64_t numel, std::int64_t total, int sl
   return best;
 }
 
-/// Threads along a row of the looped kernel, by the run-time length.
+/// Threads along a row of the looped kernel, by the run-time length: as few as need no more turns than the most would,
+/// so that the last turn is not one of few threads.
 constexpr row_shape loop_shape(std::int64_t rnumel, int width, int items, int max_threads) {
-  const std::int64_t groups = (rnumel + width - 1) / width;
-  const std::int64_t wanted = (groups + items - 1) / items;
-  row_shape shape =
-      row_of(wanted < max_threads ? wanted * items : max_threads * static_cast<std::int64_t>(items), items);
+  const std::int64_t groups = (rnumel + width - 1) / width, wanted = (groups + items - 1) / items;
+  const std::int64_t turns = wanted > max_threads ? (wanted + max_threads - 1) / max_threads : 1;
+  row_shape shape = row_of((wanted + turns - 1) / turns * items, items);
   shape.persistent = false;
   return shape;
 }
