@@ -225,6 +225,8 @@ TEST_CASE("columns: softmax of teams of blocks") {
                                       {1000, 4096},
                                       {2048, 3000},
                                       {4100, 777},
+                                      {6000, 1500},
+                                      {6001, 1500},
                                       {30000, 100},
                                       {50257, 33}}) {
     test_softmax<float, d0, -1>("teams, softmax f32", columns, rows);
@@ -235,6 +237,66 @@ TEST_CASE("columns: softmax of teams of blocks") {
   test_softmax<float, d0, -1>("teams, softmax f32 that no team holds", 40, 300000);
   test_softmax<float, 1000, 1000>("teams, softmax f32, static", 1000, 8192);
   test_softmax<bf16, 2001, 2001>("teams, softmax bf16, static", 2001, 3001);
+}
+
+TEST_CASE("columns: two operands of different types in teams of blocks") {
+  // exp(a * b - most) / sum, of rows that begin anywhere.
+  const auto test = [](std::int64_t columns, std::int64_t rows, std::size_t shift) {
+    using B = body<load<0, bf16, at_column<d0>>, load<1, float, at_column<d0>>, compute<ops::mul, float, float, 0, 1>,
+                   reduce<ops::amax, float, float, 2>, compute<ops::sub, float, float, 2, 3>,
+                   compute<ops::exp, float, float, 4>, reduce<ops::sum, float, float, 5>,
+                   compute<ops::div, float, float, 5, 6>, store<2, float, 7, at_column<d0>>>;
+    const auto a = numbers<bf16>(rows * columns, 1);
+    const auto b = numbers<float>(rows * columns, 2);
+    device_array<bf16> da(a, shift);
+    device_array<float> db(b, shift), out(rows * columns);
+    auto args = make_args<3, 0, 1>(columns, rows);
+    args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = out.data(), args.sizes[0] = columns;
+    const std::string what = label("two operands", rows, columns, shift ? "misaligned" : "");
+    launch<B>(what, args);
+    std::vector<double> most(columns, -1e300), sums(columns, 0.0);
+    const auto value = [&](std::size_t k) { return static_cast<double>(widen(a[k]) * b[k]); };
+    for (std::size_t k = 0; k < a.size(); ++k) most[k % columns] = std::max(most[k % columns], value(k));
+    for (std::size_t k = 0; k < a.size(); ++k) sums[k % columns] += std::exp(value(k) - most[k % columns]);
+    check_close(
+        what, out.host(), [&](std::size_t k) { return std::exp(value(k) - most[k % columns]) / sums[k % columns]; },
+        2e-5, 1e-30);
+    out.check_guards(what);
+  };
+  for (const auto& [columns, rows] :
+       {std::pair{1, 1}, {1, 5000}, {7, 33}, {64, 500}, {129, 20000}, {1001, 1500}, {9001, 130}})
+    for (const std::size_t shift : {0, 1, 5}) test(columns, rows, shift);
+}
+
+TEST_CASE("columns: a column by itself") {
+  const auto test = [](auto zero, std::int64_t rows, std::int64_t pitch, std::size_t shift) {
+    using T = decltype(zero);
+    using B = body<load<0, T, at_column<d0>>, load<1, float, at_r>, compute<ops::mul, float, float, 0, 1>,
+                   reduce<ops::sum, float, float, 2>, load<2, float, at_x>, compute<ops::add, float, float, 3, 4>,
+                   store<3, float, 5, at_x>>;
+    const auto a = numbers<T>(rows * pitch, 1);
+    const auto weight = numbers<float>(rows, 2), bias = numbers<float>(1, 3);
+    device_array<T> da(a, shift);
+    device_array<float> dw(weight), db(bias), out(1);
+    auto args = make_args<4, 0, 1>(1, rows);
+    args.pointers[0] = da.data(), args.pointers[1] = dw.data(), args.pointers[2] = db.data();
+    args.pointers[3] = out.data(), args.sizes[0] = pitch;
+    const std::string what = label("one column", rows, pitch, shift ? "misaligned" : "");
+    launch<B>(what, args);
+    double sum = bias[0], size = 0;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const double v = number(a[r * pitch]) * weight[r];
+      sum += v, size += std::fabs(v);
+    }
+    check_close(
+        what, out.host(), [&](std::size_t) { return sum; }, 1e-6, 1e-6 * size + 1e-6);
+    out.check_guards(what);
+  };
+  for (const std::int64_t rows : {0, 1, 31, 8192, 16384, 16391, 1000003})
+    for (const std::size_t shift : {0, 1}) {
+      test(float{}, rows, 1, shift), test(bf16{}, rows, 1, shift);
+      if (rows < 100000) test(float{}, rows, 5, shift), test(bf16{}, rows, 5, shift);
+    }
 }
 
 TEST_CASE("columns: a norm of teams of blocks, in place and the same every time") {

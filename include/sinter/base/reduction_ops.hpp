@@ -350,7 +350,8 @@ struct sumexp {
       count += in[i];
     }
     if (nothing_greater) sum = static_cast<T>(count);
-    s = {top, s.sum * scale_to(s.greatest, top) + sum};
+    // A quick one as well: what it errs, |x| e^x 2^-24 of the sum before, is beside a sum of at least 1, too.
+    s = {top, s.sum * math::select(s.greatest == top, T(1), quick_exp(s.greatest - top)) + sum};
   }
   /// What a sum of exponentials below `greatest` is multiplied by for those below `top`; if both are infinite, one.
   template <class T>

@@ -223,15 +223,19 @@ struct shared_column_facts<body<S...>> : split_facts<body<S...>> {
 template <class Body, orientation O>
 constexpr workspace_size split_workspace(std::int64_t numel, std::int64_t rnumel) {
   using facts = detail::split_facts<Body>;
+  workspace_size size;
   if constexpr (facts::can_split) {
-    const std::int64_t splits =
-        O == orientation::row ? detail::row_splits<Body>(numel, rnumel) : num_splits(O, numel, rnumel);
-    if (splits > 1 && O == orientation::row)
-      return detail::workspace_of(detail::shared_row_facts<Body>::counters(numel, splits), 0);
-    if (splits > 1)
-      return detail::workspace_of(detail::most_column_tiles(numel), facts::offset(facts::size, numel, splits));
+    const bool is_row = O == orientation::row || numel == 1;  // a column by itself may be reduced as a row
+    const std::int64_t of_row = is_row ? detail::row_splits<Body>(numel, rnumel) : 1,
+                       of_column = O == orientation::column ? num_splits(O, numel, rnumel) : 1;
+    if (of_row > 1) size = detail::workspace_of(detail::shared_row_facts<Body>::counters(numel, of_row), 0);
+    if (of_column > 1) {
+      const workspace_size other =
+          detail::workspace_of(detail::most_column_tiles(numel), facts::offset(facts::size, numel, of_column));
+      size = {other.counters > size.counters ? other.counters : size.counters, other.states};
+    }
   }
-  return {};
+  return size;
 }
 
 /// What cuda::reduction<Body, O> needs.

@@ -76,7 +76,8 @@ struct dividing : operation<dividing<T, Result, Streamed, ByRow>> {
   template <int Lanes, class A, class D, int Divisors, class C>
   static __device__ __forceinline__ compute_t<Result> value(A& a, D (&b)[Divisors], C&, int lane) {
     using R = compute_t<Result>;
-    using divisor = std::conditional_t<Streamed && sizeof(T) == 2, rough_reciprocal, reciprocal_divisor>;
+    using divisor =
+        std::conditional_t<Streamed && sizeof(T) == 2, rough_reciprocal<(Divisors > 1)>, reciprocal_divisor>;
     if constexpr (Lanes >= 4 * Divisors || ByRow)
       return static_cast<R>(divisor(lane_in(b, lane)).divide(lane_in(a, lane)));
     else return static_cast<R>(function_for<ops::div, T>::apply(lane_in(a, lane), lane_in(b, lane)));

@@ -22,11 +22,14 @@ class reciprocal_divisor {
   float scale_, d_, r_;
 };
 
-/// The same for f16 and bf16: relative errors of at most 2^-22, by two operations.
+/// The same for f16 and bf16: relative errors of at most 2^-22, by two operations. Moves: out of a loop, which the
+/// compiler may not do with what it does not know.
+template <bool Moves>
 class rough_reciprocal {
  public:
   __device__ __forceinline__ explicit rough_reciprocal(float d) : scale_(::fabsf(d) < 0x1p-100f ? 0x1p32f : 1.0f) {
-    asm("rcp.approx.f32 %0, %1;" : "=f"(r_) : "f"(d * scale_));
+    if constexpr (Moves) r_ = __fdividef(1.0f, d * scale_);
+    else asm("rcp.approx.f32 %0, %1;" : "=f"(r_) : "f"(d * scale_));
   }
   __device__ __forceinline__ float divide(float a) const { return a * scale_ * r_; }
 

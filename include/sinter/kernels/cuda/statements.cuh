@@ -246,8 +246,17 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
                                              bool row_writer) {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
-    if (!writes_item<I, Frame>(u, t, row_writer)) return;
     T* base = static_cast<T*>(args.pointers[Slot]);
+    // Of items that are evenly apart addresses have much in common, but not if the compiler moves it to where they are
+    // written, one by one.
+    constexpr bool early = Frame::tiling::even && (shape::width == 1 || shape::touches.where.kind == access::contiguous);
+    T* to = base;
+    if constexpr (early) {
+      to += memory::offset(0, t, u, args.sizes);
+      asm volatile("" : "+l"(to));
+      __builtin_assume(__isGlobal(to));
+    }
+    if (!writes_item<I, Frame>(u, t, row_writer)) return;
     T raw[shape::width];
     bool all = true;
 #pragma unroll
@@ -262,7 +271,8 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
       for (int j = 0; j < shape::width; ++j)
         if (t.lane_ok(u, j)) base[memory::offset(j, t, u, args.sizes)] = raw[j];
     } else if (all && shape::stays_aligned) {
-      memory::write(base, raw, t, u, args.sizes);
+      if constexpr (early) wide<T, shape::width>::template write<false>(to, raw);
+      else memory::write(base, raw, t, u, args.sizes);
     } else if constexpr ((Mask >= 0 || !shape::stays_aligned) && shape::width > 1) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) {

@@ -83,6 +83,15 @@ struct column_shift_facts<body<S...>> {
   }
 };
 
+/// A column by itself as a row: of loads that move along both, r is what counts.
+template <class S>
+struct single_column {
+  using type = S;
+};
+template <class S>
+requires(sinter::detail::row_load_bytes<S> > 0) struct single_column<S> : seen_as_row<S> {
+};
+
 /// How columns are shared out: the threads `along` a row of a block have `span` columns; `splits` blocks have their
 /// rows.
 struct column_shape {

@@ -8,28 +8,15 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/copy_async.cuh"
-#include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_pieces.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_team_states.cuh"
 #include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
 
 namespace sinter::cuda {
 
-/// How columns are shared out: in `tiles` sets of `span`, which 2^log_along threads read side by side;
-/// `teams` teams of `parts` blocks take one set after another, each block `length` rows.
-struct team_share {
-  unsigned* counters = nullptr;
-  void* states = nullptr;
-  std::int64_t tiles = 1, length = 0;
-  int span = 1, log_along = 0, parts = 1, teams = 1;
-  int places = 0;  // tiles of rows for which shared memory has room
-};
-
 namespace detail {
 
-/// Two blocks run on a multiprocessor, of different teams: one waits while the other reads or writes. A thread has 128
-/// registers.
-inline constexpr int team_threads = 256;
 /// Bytes of a thread's columns that may wait in shared memory: of all threads 32 KB, which every device has.
 inline constexpr int most_team_bytes = 128;
 /// Rows that a thread reads at a time: as many as make those bytes and 32 values, or 16 beside results of several
@@ -47,13 +34,15 @@ template <class Body, int Width, class Numbers = std::make_index_sequence<Body::
 struct team_loads;
 template <class... S, int Width, std::size_t... I>
 struct team_loads<body<S...>, Width, std::index_sequence<I...>> {
+  /// Single columns wait as pieces of rows.
+  static constexpr bool in_pieces = Width == 1 && row_pieces<body<S...>>::possible;
   template <class Statement, int N>
   static constexpr int vector_bytes = [] {
     constexpr int bytes = Width * sinter::detail::row_load_bytes<Statement>;
     constexpr auto kind = access_facts<body<S...>>::template along<loop_var::x, Width>.touches[N].where.kind;
     constexpr bool moves = bytes % 16 == 0 || bytes == 4 || bytes == 8;
     constexpr bool fits = Width * sinter::detail::shared_row_facts<body<S...>>::row_bytes <= most_team_bytes;
-    return moves && fits && (Width == 1 || kind == access::contiguous) ? bytes : 0;
+    return in_pieces ? bytes : moves && fits && (Width == 1 || kind == access::contiguous) ? bytes : 0;
   }();
   SINTER_HOST_DEVICE static constexpr int bytes_before(int s) {
     int total = 0;
@@ -82,17 +71,38 @@ struct team_loads<body<S...>, Width, std::index_sequence<I...>> {
   }
 };
 
-/// Where a thread finds what it has sent for: of each item, load by load.
+/// Where a thread finds what it has sent for, of each item, load by load; or what all have.
 template <class Body, int Width>
 struct team_staging {
   using loads = team_loads<Body, Width>;
+  using pieces = row_pieces<Body>;
   static constexpr int item_bytes = loads::bytes * team_threads;
   unsigned char* place = nullptr;  // of the tile
+  int elements[loads::in_pieces ? pieces::count : 1][team_items<Body, Width>];
 
   template <int I, class T>
   __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
-    const auto* values = reinterpret_cast<const T*>(place + u * item_bytes + loads::bytes_before(I) * team_threads);
-    wide<T, Width>::template read<false>(out, values + static_cast<int>(threadIdx.x) * Width);
+    if constexpr (loads::in_pieces) {
+      wide<T, 1>::template read<false>(out, reinterpret_cast<const T*>(place + elements[pieces::before(I)][u]));
+    } else {
+      const auto* values = reinterpret_cast<const T*>(place + u * item_bytes + loads::bytes_before(I) * team_threads);
+      wide<T, Width>::template read<false>(out, values + static_cast<int>(threadIdx.x) * Width);
+    }
+  }
+  /// Finds the thread's column x of those from `first` on, in its rows of a tile, which lie alike in all tiles.
+  template <class Args>
+  __device__ __forceinline__ void find(const Args& args, std::int64_t first, int x, std::int64_t r, int row, int stride,
+                                       int pitch) {
+    if constexpr (loads::in_pieces) {
+      pieces::each([&](int number, auto load) {
+#pragma unroll
+        for (int u = 0; u < team_items<Body, Width>; ++u) {
+          const int at = row + u * stride;
+          elements[number][u] =
+              (number * team_items<Body, Width> * stride + at) * pitch + pieces::element(load, args, first, r + at, x);
+        }
+      });
+    }
   }
 };
 
@@ -104,207 +114,128 @@ struct team_tiling : tiling<loop_var::x, loop_var::r, Width, Items, Index> {
   static constexpr bool stages = staging::loads::stages(I);
 };
 
-/// Where the warps of a block leave their states: of each column one after another, and a place that is left empty so
-/// that columns lie in different banks.
-inline constexpr int team_slots = team_threads / 32 + 1;
-template <class Body>
-inline constexpr int team_storage = largest_phase<Body, team_slots * sinter::detail::shared_column_facts<Body>::span>;
-
-/// The threads of a block and the columns of its set: powers of two of threads read side by side, and combine what is
-/// known of one column.
-template <int Threads>
-class team_columns {
- public:
-  int count;           // columns; none: past the end
-  std::int64_t first;  // column
-
-  __device__ __forceinline__ team_columns(int span, int log_along, std::int64_t first_column)
-      : count(span), first(first_column), log_along_(log_along) {
-    while (log_combining_ > 0 && (Threads >> log_combining_) < span) --log_combining_;
-  }
-  static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ __forceinline__ int along() const { return 1 << log_along_; }
-  __device__ __forceinline__ int mine() const { return thread() & (along() - 1); }
-  __device__ __forceinline__ int row() const { return thread() >> log_along_; }
-  __device__ __forceinline__ int rows() const { return Threads >> log_along_; }
-  /// Those that read the same columns and share no warp.
-  __device__ __forceinline__ int slot() const { return thread() >> (log_along_ > 5 ? log_along_ : 5); }
-  __device__ __forceinline__ int slots() const { return Threads >> (log_along_ > 5 ? log_along_ : 5); }
-  __device__ __forceinline__ int combining() const { return 1 << log_combining_; }
-  /// Calls visit(column of the set, thread of the column) where threads combine; all threads of a warp, also past the
-  /// end.
-  template <class Visit>
-  __device__ __forceinline__ void each(const Visit& visit) const {
-    const int c = thread() >> log_combining_, at_once = Threads >> log_combining_;
-#pragma unroll 1
-    for (int begin = 0; begin < count; begin += at_once) visit(begin + c, thread() & (combining() - 1));
-  }
-
- private:
-  int log_along_, log_combining_ = 5;
+/// Columns as a thread sees them: its own, of a set of `count` from `first` on. None: there is no such set.
+template <class Index>
+struct columns_ahead {
+  Index x = 0, first = 0;
+  int count = 0;
 };
 
-/// Lanes of a warp that have the same column combine, and leave their states for the others.
-template <int I, class S, int Width, class Body, class Accumulators, class Columns>
-__device__ __forceinline__ void leave_columns(Accumulators& acc, const Columns& columns, unsigned char* storage) {
-  using fold = reduction_of<S>;
-  auto* slots = reinterpret_cast<typename fold::state*>(storage);
-  auto& states = lanes_of<I>(acc);
-#pragma unroll 1
-  for (int offset = 16; offset >= columns.along(); offset /= 2) {
-#pragma unroll
-    for (int j = 0; j < Width; ++j) states[j] = fold::combine(states[j], from_lane_xor(states[j], offset));
-  }
-  if (Columns::thread() % 32 >= columns.along()) return;
-#pragma unroll
-  for (int j = 0; j < Width; ++j) slots[(columns.mine() * Width + j) * team_slots + columns.slot()] = states[j];
-}
-/// What read(0), …, read(n - 1) say of a column, in one order, the same in all threads that combine it; so many are on
-/// their way at once.
-template <class S, int AtOnce, class Read>
-__device__ __forceinline__ typename reduction_of<S>::state combine_states(int n, int threads, int thread,
-                                                                          const Read& read) {
-  using fold = reduction_of<S>;
-  auto all = fold::init();
-#pragma unroll 1
-  for (int k = thread; k < n; k += AtOnce * threads) {
-    typename fold::state in[AtOnce];
-#pragma unroll
-    for (int i = 0; i < AtOnce; ++i)
-      if (k + i * threads < n) in[i] = read(k + i * threads);
-#pragma unroll
-    for (int i = 0; i < AtOnce; ++i)
-      if (k + i * threads < n) all = fold::combine(all, in[i]);
-  }
-#pragma unroll 1
-  for (int offset = threads / 2; offset > 0; offset /= 2) all = fold::combine(all, from_lane_xor(all, offset));
-  return all;
-}
-
-/// The states of phase P of all threads, and of all blocks of the team, become results, in all of them.
-template <int P, class Body, int Width, int Threads, class Accumulators, class Frame>
-__device__ __forceinline__ void finish_team_phase(Accumulators& acc, Frame& f, const team_columns<Threads>& columns,
-                                                  const team_share& share, std::int64_t set, int part,
-                                                  std::int64_t numel, unsigned char* storage) {
-  using facts = sinter::detail::shared_column_facts<Body>;
-  using reductions = reductions_of_phase<Body, P>;
-  constexpr int slots = team_slots, places = slots * facts::span;
-  const part_states parts{share.states, numel, share.parts};
-  const auto slots_of = [&]<int N, class S>(std::integral_constant<int, N>, S) {
-    return reinterpret_cast<typename reduction_of<S>::state*>(storage + phase_offset<Body, P, N, places>);
-  };
-  reductions::each([&]<int N, class S>(std::integral_constant<int, N> n, S s) {
-    leave_columns<N, S, Width, Body>(acc, columns, reinterpret_cast<unsigned char*>(slots_of(n, s)));
-  });
-  __syncthreads();
-  reductions::each([&]<int N, class S>(std::integral_constant<int, N> n, S s) {
-    columns.each([&](int c, int thread) {
-      const bool ok = c < columns.count;
-      auto* const states = slots_of(n, s) + (ok ? c : 0) * slots;
-      const auto all =
-          combine_states<S, 1>(ok ? columns.slots() : 0, columns.combining(), thread, [&](int k) { return states[k]; });
-      __syncwarp();
-      if (thread != 0 || !ok) return;
-      if (share.parts > 1) parts.template of<facts, N, S>(columns.first + c)[part] = all;
-      else states[0] = all;
-    });
-  });
-  __syncthreads();
-  if (share.parts > 1) {
-    if (columns.thread() == 0) {
-      const auto all = static_cast<unsigned>(share.parts);
-      const meeting_place place{share.counters + set * body_facts<Body>::num_phases + P, all, all};
-      place.come();
-      place.wait_for_all();
-    }
-    __syncthreads();
-    reductions::each([&]<int N, class S>(std::integral_constant<int, N> n, S s) {
-      columns.each([&](int c, int thread) {
-        const bool ok = c < columns.count;
-        const auto* const states = parts.template of<facts, N, S>(columns.first + (ok ? c : 0));
-        const auto all = combine_states<S, 4>(ok ? share.parts : 0, columns.combining(), thread,
-                                              [&](int k) { return read_shared_by_blocks(states + k); });
-        if (thread == 0 && ok) slots_of(n, s)[c * slots] = all;
-      });
-    });
-    __syncthreads();
-  }
-  reductions::each([&]<int N, class S>(std::integral_constant<int, N> n, S s) {
-#pragma unroll
-    for (int j = 0; j < Width; ++j)
-      lanes_of<N>(f)[j] = reduction_of<S>::finish(slots_of(n, s)[(columns.mine() * Width + j) * slots]);
-  });
-  __syncthreads();  // the next phase uses the same storage
-}
+/// A team's columns, and those that follow.
+template <class Index>
+struct team_sets {
+  columns_ahead<Index> now, next;
+};
 
 /// The rows of a block as its threads walk them, tile by tile.
 template <class Tiling, class Args>
 struct team_rows {
   using index = typename Tiling::index;
-  using loads = typename Tiling::staging::loads;
-  static constexpr int items = Tiling::items, tile_bytes = items * Tiling::staging::item_bytes;
+  using ahead = columns_ahead<index>;
+  using staging = typename Tiling::staging;
+  using loads = typename staging::loads;
+  static constexpr int items = Tiling::items;
   const Args& args;
   unsigned char* memory;
-  index first, end, stride;  // of this thread
-  int count, places;         // tiles, and for how many there is room
+  index begin, end;
+  int mine, stride;   // the thread's first row, and how far they are apart
+  int count, places;  // tiles, and for how many there is room
+  int pitch;
 
   __device__ __forceinline__ bool stays() const { return count <= places; }
-  __device__ __forceinline__ index row(int k) const { return first + k * items * stride; }
-  __device__ __forceinline__ bool is_whole(int k) const { return row(k) + (items - 1) * stride < end; }
-  template <bool Whole>
-  __device__ __forceinline__ void send(int k, int slot, index x) const {
-    if constexpr (loads::bytes > 0) {
-      unsigned char* place = memory + slot * tile_bytes;
+  __device__ __forceinline__ index row(int k) const { return begin + mine + k * items * stride; }
+  __device__ __forceinline__ unsigned char* place(int slot) const {
+    if constexpr (loads::in_pieces) return memory + slot * (staging::pieces::count * items * stride * pitch);
+    else return memory + slot * (items * staging::item_bytes);
+  }
+  /// A group of copies: tile k, if there are such columns.
+  __device__ __forceinline__ void send(int k, int slot, const ahead& columns) const {
+    unsigned char* at = place(slot);
+    if (columns.count > 0) {
+      if constexpr (loads::in_pieces) {
+        const int rows = items * stride;
+        const index first = begin + k * rows, left = end - first;
+        staging::pieces::send(at, args, columns.first, columns.count, first,
+                              left < rows ? static_cast<int>(left) : rows, rows, pitch);
+      } else if constexpr (loads::bytes > 0) {
 #pragma unroll
-      for (int u = 0; u < items; ++u, place += Tiling::staging::item_bytes)
-        if (Whole || row(k) + u * stride < end) loads::send(place, args, x, static_cast<index>(row(k) + u * stride));
+        for (int u = 0; u < items; ++u, at += staging::item_bytes)
+          if (row(k) + u * stride < end) loads::send(at, args, columns.x, static_cast<index>(row(k) + u * stride));
+      }
     }
+    copy_commit();
   }
-  /// Tiles k, …, as many as there is room for.
-  __device__ __forceinline__ void send_all(int k, index x) const {
+  /// The first set, if it stays.
+  __device__ __forceinline__ void begin_sets(const ahead& columns) const {
+    if (!stays()) return;
 #pragma unroll 1
-    for (int slot = 0; slot < places && k + slot < count; ++slot) send<false>(k + slot, slot, x);
+    for (int k = 0; k < count; ++k) send(k, k, columns);
   }
-  /// Calls visit() for each tile, where it is placed. Last: the rows of column `next` come into its place afterwards,
-  /// if there is one. What does not stay comes anew in every phase.
+  /// Until tile k has come: those after it may be on their way.
+  __device__ __forceinline__ void wait(int k) const {
+    const int later = count - 1 - k;
+    if (later >= 4) copy_wait<4>();
+    else if (later == 3) copy_wait<3>();
+    else if (later == 2) copy_wait<2>();
+    else if (later == 1) copy_wait<1>();
+    else copy_wait<0>();
+    if (loads::in_pieces) __syncthreads();
+  }
+  /// Calls visit() for each tile, where it is placed. Last: the same rows of the columns that follow come into its
+  /// place afterwards. What does not stay comes anew in every phase.
   template <bool First, bool Last, class Visit>
-  __device__ __forceinline__ void walk(tile<Tiling>& t, index next, const Visit& visit) const {
-    int slot = 0;
+  __device__ __forceinline__ void walk(tile<Tiling>& t, const team_sets<index>& sets, const Visit& visit) const {
+    const int whole = static_cast<int>((end - begin) / (items * stride)), at_once = stays() ? count : places;
 #pragma unroll 1
-    for (int k = 0; k < count; ++k) {
-      if (slot == 0 && (First || !stays())) {
-        if (!stays()) send_all(k, t.fixed);
-        copy_commit();
+    for (int first = 0; first < count; first += at_once) {
+      const int stop = count - first < at_once ? count : first + at_once, inside = whole < stop ? whole : stop;
+      if (!stays()) {
+        if (loads::in_pieces) __syncthreads();
+#pragma unroll 1
+        for (int k = first; k < stop; ++k) send(k, k - first, sets.now);
         copy_wait<0>();
+        if (loads::in_pieces) __syncthreads();
       }
-      t.staging.place = memory + slot * tile_bytes;
-      const bool comes = Last && next >= 0 && stays();
-      if (is_whole(k)) {
-        t.template place<items>(row(k), stride, end - 1);
+      const auto go = [&]<bool Whole>(std::bool_constant<Whole>, int k) {
+        if (First && stays()) wait(k);
+        t.staging.place = place(k - first);
+        t.template place<Whole ? items : 0>(row(k), stride, end - 1);
         visit();
-        if (comes) send<true>(k, slot, next);
-      } else {
-        t.template place<0>(row(k), stride, end - 1);
-        visit();
-        if (comes) send<false>(k, slot, next);
-      }
-      if (++slot == places) slot = 0;
+        if (Last && stays()) {
+          if (loads::in_pieces) __syncthreads();
+          send(k, k - first, sets.next);
+        }
+      };
+      // In loops of their own what all their tiles have in common is computed once.
+      int k = first;
+#pragma unroll 1
+      for (; k < inside; ++k) go(std::true_type{}, k);
+#pragma unroll 1
+      for (; k < stop; ++k) go(std::false_type{}, k);
     }
   }
 };
 
 template <int P, class Body, class Tiling, class Frame, class Args, class Columns>
 __device__ __forceinline__ void team_phase(Frame& f, tile<Tiling>& t, const team_rows<Tiling, Args>& rows,
-                                           typename Tiling::index next, bool writer, const Columns& columns,
-                                           const team_share& share, std::int64_t set, int part,
+                                           const team_sets<typename Tiling::index>& sets, bool writer,
+                                           const Columns& columns, const team_share& share, std::int64_t set, int part,
                                            unsigned char* storage) {
   constexpr int width = Tiling::width, phases = body_facts<Body>::num_phases;
   evaluate<rows_of_phase<Body, P>>(f, t, rows.args, writer);
   if constexpr (P < phases) {
     accumulators<Body, width> acc;
     start<P, width>(Body{}, std::make_index_sequence<Body::size>{}, acc);
-    rows.template walk<P == 0, P == phases - 1>(
-        t, next, [&] { evaluate_and_step<elements_of_phase<Body, P>, P, width>(acc, f, t, rows.args); });
+    rows.template walk<P == 0, P == phases - 1>(t, sets, [&] {
+      using which = elements_of_phase<Body, P>;
+      evaluate_first<which>(f, t, rows.args);
+      evaluate_rest<which>(f, t, rows.args, false, [&](int u) {
+        states_of_phase<Body, P>::each(
+            [&]<int N, class S>(std::integral_constant<int, N>, S) { step_item<true, N, S, width>(acc, f, t, u); });
+      });
+      states_of_phase<Body, P>::each(
+          [&]<int N, class S>(std::integral_constant<int, N>, S) { step_tile<true, N, S>(acc, f, t); });
+    });
     if constexpr (reduces_phase<Body, P>)
       finish_team_phase<P, Body, width>(acc, f, columns, share, set, part, rows.args.numel, storage);
   }
@@ -322,40 +253,43 @@ __global__ void __launch_bounds__(detail::team_threads, 2)
     reduction_column_teams(const Args args, const team_share share) {
   detail::begin_kernel();
   using tiling = detail::team_tiling<Body, Width, Items, Index>;
-  alignas(16) __shared__ unsigned char storage[detail::team_storage<Body>];
-  extern __shared__ __align__(16) unsigned char team_memory[];
+  alignas(128) __shared__ unsigned char storage[detail::team_storage<Body>];
+  extern __shared__ __align__(128) unsigned char team_memory[];
   const int part = static_cast<int>(blockIdx.x) % share.parts;
-  const std::int64_t begin = part * share.length, last = begin + share.length;
+  const auto begin = static_cast<Index>(part * share.length);
+  const std::int64_t last = begin + share.length;
   const Index end = static_cast<Index>(last < args.rnumel ? last : args.rnumel);
   const auto columns_of = [&](std::int64_t set) {
     const std::int64_t first = set * share.span, left = args.numel - first;
     return detail::team_columns<detail::team_threads>(left < share.span ? static_cast<int>(left) : share.span,
                                                       share.log_along, first);
   };
-  const auto column_of = [](const auto& columns) {
-    const int x = columns.mine() * Width;
-    return static_cast<Index>(columns.first) + (x < columns.count ? x : columns.count - Width);
+  const auto ahead_of = [](const auto& columns) {
+    const auto first = static_cast<Index>(columns.first);
+    return detail::columns_ahead<Index>{first + columns.first_of(Width), first, columns.count};
   };
   std::int64_t set = static_cast<int>(blockIdx.x) / share.parts;
   auto columns = columns_of(set);
-  const Index stride = columns.rows(), step = Items * stride;
+  const int stride = columns.rows(), step = Items * stride;
   const detail::team_rows<tiling, Args> rows{
-      args,        team_memory, static_cast<Index>(begin) + columns.row(),
-      end,         stride,      static_cast<int>((end - static_cast<Index>(begin) + step - 1) / step),
-      share.places};
-  Index x = column_of(columns);
-  if (rows.stays()) rows.send_all(0, x);
+      args,         team_memory, begin, end, columns.row(), stride, static_cast<int>((end - begin + step - 1) / step),
+      share.places, share.pitch};
+  detail::team_sets<Index> sets{ahead_of(columns), {}};
+  rows.begin_sets(sets.now);
   for (; set < share.tiles; set += share.teams) {
-    detail::tile<tiling> tile;
-    tile.fixed = x;
-    tile.fixed_ok = columns.mine() * Width < columns.count;
     const auto next_columns = columns_of(set + share.teams);
-    x = next_columns.count > 0 ? column_of(next_columns) : -1;
+    sets.next = ahead_of(next_columns);
+    detail::tile<tiling> tile;
+    tile.fixed = sets.now.x;
+    tile.fixed_ok = columns.mine() * Width < columns.count;
+    tile.staging.find(args, sets.now.first, static_cast<int>(sets.now.x - sets.now.first), begin, columns.row(), stride,
+                      share.pitch);
     detail::frame<Body, tiling> frame;
     const bool writer = part == 0 && tile.fixed_ok && columns.row() == 0;
-    detail::team_phases<Body>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, rows, x,
+    detail::team_phases<Body>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, rows, sets,
                               writer, columns, share, set, part, storage);
     columns = next_columns;
+    sets.now = sets.next;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_teams.cuh"
+#include "sinter/kernels/cuda/reduction/rows/swept_launch.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -59,32 +60,63 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   else start.template operator()<start_rule::overlapping>();
 }
 
+/// A long column by itself, by the kernel of long rows. False: nothing was launched.
+template <class... S, class Args>
+bool launch_single_column(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using row = body<typename single_column<S>::type...>;
+  if constexpr (sweeps_rows<row, -1> && sweeps_all<row>) {
+    const std::int64_t splits = sinter::detail::row_splits<row>(args.numel, args.rnumel);
+    const auto adjoins = [&]<class A>(A) {
+      if constexpr (A::moves) return sinter::detail::resolve(A::place.pitch, args.sizes) == 1;
+      else return true;
+    };
+    return args.numel == 1 && splits > 1 && (adjoins(shifted_access<typename single_column<S>::type>{}) && ...) &&
+           launch_swept(row{}, args, splits, memory, stream, name);
+  }
+  return false;
+}
+
 /// Columns of several phases.
 template <int Width, class Index, class... S, class Args>
 void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   using B = sinter::body<S...>;
   using shared = sinter::detail::shared_column_facts<B>;
+  using loads = team_loads<B, Width>;
+  using pieces = row_pieces<B>;
   constexpr int items = team_items<B, Width>, reserved = 1024;  // of a multiprocessor for each block
-  constexpr int tile_bytes = items * team_staging<B, Width>::item_bytes;
+  const auto log_of = [](int span) {
+    int log = 0;
+    while ((Width << log) < span ||
+           (loads::in_pieces && pieces::count * pieces::pitch(span) * (team_threads >> log) * items > 32 << 10))
+      ++log;
+    return log;
+  };
+  const auto rows_of = [&](int span) { return items * (team_threads >> log_of(span)); };
+  const auto bytes_of = [&](int span) -> std::int64_t {  // of a tile
+    return loads::in_pieces ? pieces::count * rows_of(span) * pieces::pitch(span)
+                            : items * team_staging<B, Width>::item_bytes;
+  };
+  const auto tiles_of = [&](int span, std::int64_t length) { return (length + rows_of(span) - 1) / rows_of(span); };
   const device_limits limits = limits_of_device(name);
   const int of_two = (limits.shared_bytes + reserved) / 2 - reserved - team_storage<B>;
-  const bool two = of_two >= tile_bytes;
+  const bool two = of_two >= 32 << 10;
   const int most = two ? of_two : limits.shared_bytes - team_storage<B>,
             blocks = (two ? 2 : 1) * limits.multiprocessors;
+  void (*const kernel)(Args, team_share) = &reduction_column_teams<B, Width, items, Index, Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  if (loads::bytes > 0) allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
   const sinter::detail::column_teams shape = shared::choose(args.numel, args.rnumel);
   team_share share{nullptr, memory.states(), shape.tiles};
   share.parts = shape.parts < blocks ? shape.parts : blocks;
   share.teams = shape.teams < blocks / share.parts ? shape.teams : blocks / share.parts;
-  share.length = (args.rnumel + share.parts - 1) / share.parts;
   share.span = static_cast<int>(sinter::detail::round_up((args.numel + shape.tiles - 1) / shape.tiles, Width));
-  while ((Width << share.log_along) < share.span) ++share.log_along;
-  const std::int64_t rows = items * (team_threads >> share.log_along), wanted = (share.length + rows - 1) / rows;
+  share.length = (args.rnumel + share.parts - 1) / share.parts;
+  share.log_along = log_of(share.span);
+  share.pitch = pieces::pitch(share.span);
+  const std::int64_t wanted = tiles_of(share.span, share.length), tile_bytes = bytes_of(share.span);
   const std::int64_t room = tile_bytes > 0 ? most / tile_bytes : std::numeric_limits<int>::max();
   share.places = static_cast<int>(wanted < room ? wanted : room);
-  const int bytes = share.places * tile_bytes;
-  void (*const kernel)(Args, team_share) = &reduction_column_teams<B, Width, items, Index, Args>;
-  static constinit std::atomic<std::uint64_t> asked{0};
-  if (bytes > 0) allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
+  const int bytes = static_cast<int>(share.places * tile_bytes);
   const auto grid = dim3(static_cast<unsigned>(share.teams * share.parts)), block = dim3(team_threads);
   if (share.parts == 1) return launch(kernel, grid, block, bytes, stream, name, args, share);
   share.counters = memory.counters(stream, name);
@@ -104,6 +136,8 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
     constexpr int width = column_width<Body>(StaticNumel);
     const std::int64_t splits = num_splits(orientation::column, args.numel, args.rnumel);
     if constexpr (column_shift_facts<Body>::width > 0) {
+      if constexpr (StaticNumel < 2)
+        if (launch_single_column(Body{}, args, memory, stream, name)) return;
       row_shift shift;
       if (is_short && args.numel > 1 && column_shift_facts<Body>::find(args, shift))
         return launch_shifted_columns(Body{}, args, shift, splits, memory, stream, name);
