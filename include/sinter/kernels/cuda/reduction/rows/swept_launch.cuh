@@ -41,7 +41,7 @@ bool launch_swept(body<S...>, const Args& args, std::int64_t splits, kernel_memo
   if (args.numel >= narrow_limit || args.rnumel >= narrow_limit || !swept_facts<B>::find(args, shift)) return false;
   const split_part part = share_row(args.rnumel, splits, memory, stream, name);
   const swept_shape shape = choose_swept(args.numel * part.splits, part.length / width, items, swept_turns<B>,
-                                         swept_blocks<B> * (swept_block / 32));
+                                         swept_blocks<B> * (swept_block / 32), swept_few<B>);
   const std::int64_t along = part.splits > 1 ? 1 : shape.rows;
   const auto start = [&]<start_rule Rule>() {
     launch<Rule>(&reduction_swept<B, width, items, Args>,

@@ -116,8 +116,6 @@ inline constexpr int swept_turns = !sweeps_all<Body> && swept_facts<Body>::width
 /// Threads of a block at most, and such blocks that a multiprocessor shall run at once: three where a number is all
 /// that a thread keeps, two where tiles are folded, which takes a register for each value, or written.
 inline constexpr int swept_block = 512;
-/// Threads of a block of several rows: fewer leave fewer places empty when the last of them run.
-inline constexpr int swept_few = 64;
 template <class Body>
 inline constexpr int swept_blocks = [] {
   if (!phase_facts<Body>::is_light || has_doubles<Body>) return 1;
@@ -125,6 +123,11 @@ inline constexpr int swept_blocks = [] {
   for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
   return sweeps_all<Body> && !stores_elements<Body> && swept_facts<Body>::width <= 8 ? 3 : states <= 32 ? 2 : 1;
 }();
+
+/// Threads of a block of several rows: fewer leave fewer places empty when the last of them run. Of one warp a
+/// multiprocessor runs 32 at once.
+template <class Body>
+inline constexpr int swept_few = swept_blocks<Body>* swept_block <= 32 * 32 ? 32 : 64;
 
 /// Threads of a row at least: a line of memory to each of their loads.
 inline constexpr int swept_threads = 8;
@@ -139,11 +142,12 @@ struct swept_shape {
   bool evenly = false;        // its blocks shall find all places free; see start_rule
 };
 /// Blocks that can all run at once, on each of 132 multiprocessors as many as the others, are as large as there is room
-/// for, `warps` in all, if they take most of it; otherwise of usual size.
+/// for, `warps` in all, if they take most of it; otherwise of usual size, or of several rows if those have less than
+/// `few` threads.
 ///
 /// Blocks of one wave that leave places free would come early to where the kernel in front leaves some, more to one
 /// multiprocessor than to another. That costs more than a late start, 1 us, if they have a while to go.
-constexpr swept_shape choose_swept(std::int64_t rows, std::int64_t vectors, int items, int turns, int warps) {
+constexpr swept_shape choose_swept(std::int64_t rows, std::int64_t vectors, int items, int turns, int warps, int few) {
   constexpr int multiprocessors = 132, places = 64, usual = 8, long_sweep = 16;
   const std::int64_t together = (rows + multiprocessors - 1) / multiprocessors, room = warps / together;
   const bool fill = room * together * 4 >= 3 * warps;
@@ -151,7 +155,7 @@ constexpr swept_shape choose_swept(std::int64_t rows, std::int64_t vectors, int 
   const int tile = (fill ? 2 : turns) * items, wanted = threads_for((vectors + tile - 1) / tile),
             wide = wanted < swept_threads ? swept_threads : wanted, threads = wide < 32 * most ? wide : 32 * most;
   const bool evenly = fill && 16 * rows <= 15 * multiprocessors * (places / most) && vectors >= long_sweep * threads;
-  return {threads, threads < swept_few ? swept_few / threads : 1, evenly};
+  return {threads, threads < few ? few / threads : 1, evenly};
 }
 
 }  // namespace sinter::cuda::detail
