@@ -192,3 +192,12 @@ TEST_CASE("rows that two to nine blocks share") {
         test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows, columns);
       }
 }
+TEST_CASE("rows of which the blocks of a team hold a part, and walk the rest") {
+  test_softmax<float, softmax<float, d0>, -1>("softmax f32", 11, 1'000'003);
+  test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", 5, 2'300'001, 3, 3);
+  test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", 16, 750'000);
+  for (const auto& [rows, columns] : {std::pair{5, 2'300'000}, {39, 300'001}, {66, 175'000}, {132, 65'600}})
+    test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", rows, columns);
+  test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 6, 2'000'000);
+  test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 40, 299'999, 1, 2, 2);
+}

@@ -44,11 +44,11 @@ __device__ __forceinline__ unsigned char* meeting_memory(unsigned char* storage)
   return storage + 2 * storage_half<Body> + row_order::queue_length * sizeof(int);
 }
 
-/// A block's way through the pieces of its rows, and one ahead of it that sends for those to come. Clusters: blocks
-/// that share rows may form some.
-template <class Body, class Tiling, bool Clusters, class Args>
+/// A block's way through the pieces of its rows, and one ahead of it that sends for those to come. Blocks: of a
+/// multiprocessor; those that have one of their own may form clusters where they share rows.
+template <class Body, class Tiling, int Blocks, class Args>
 struct row_stream {
-  static constexpr bool clusters = Clusters;
+  static constexpr bool clusters = Blocks == 1 && kernels_overlap;
   static constexpr int loops = body_facts<Body>::num_phases;
   using numbers = std::make_index_sequence<Body::size>;
   using ring_type = row_ring<Body, Tiling>;
@@ -130,9 +130,16 @@ struct row_stream {
 #pragma unroll
         for (int u = 0; u < Tiling::items; ++u) {
           t.at[u] = place + u * (32 * width);
-          t.ok[u] = Tiling::whole || t.at[u] + width <= end;
+          t.ok[u] = true;
         }
-        visit();
+        // Most tiles are whole, and their vectors not asked one by one; half the registers are too few for both.
+        if (Tiling::whole || (Blocks == 1 && begin + (k + 1) * lanes <= end)) {
+          visit();
+        } else {
+#pragma unroll
+          for (int u = 0; u < Tiling::items; ++u) t.ok[u] = t.at[u] + width <= end;
+          visit();
+        }
       }
       if (P == loops - 1 || i + share.slots < share.pieces) send_next(at.slot);
       at.advance(share.slots);
@@ -260,10 +267,9 @@ __global__ void __launch_bounds__(detail::most_streamed_threads, Blocks)
   detail::begin_kernel();
   using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
-  constexpr bool clusters = Blocks == 1 && detail::kernels_overlap;
-  detail::row_stream<Body, tiling, clusters, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
-                                                          detail::row_queue<Body>(streamed_rows),
-                                                          detail::meeting_memory<Body>(streamed_rows));
+  detail::row_stream<Body, tiling, Blocks, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
+                                                        detail::row_queue<Body>(streamed_rows),
+                                                        detail::meeting_memory<Body>(streamed_rows));
   constexpr detail::streamed_threads<detail::most_streamed_threads> threads{};
   for (; args.numel > stream.row; stream.advance()) {
     detail::tile<tiling> tile;

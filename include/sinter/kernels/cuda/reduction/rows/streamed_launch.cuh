@@ -60,13 +60,6 @@ inline constexpr int loads_while_reducing = [] {
   return most;
 }();
 
-template <class Body>
-inline constexpr team_meetings meetings_of = [] {
-  int states = 0;
-  for (int s = 0; s < Body::size; ++s) states += phase_facts<Body>::is_reduce(s);
-  return team_meetings{body_facts<Body>::num_phases - 1, states};
-}();
-
 /// How a kernel of Piece, with Blocks to a multiprocessor, shares rows out, and with how many places for tiles; no
 /// slots: it cannot. Piece says how many warps a block has, what places take in all, and how many elements one has
 /// room for; and which kernel it is for. Shared: blocks may share rows; otherwise a row stays in one.
@@ -88,24 +81,18 @@ class stream_plan {
     bytes_ = streamed_storage<Body> + Piece::bytes(slots);
     static constinit std::atomic<std::uint64_t> asked{0};
     allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
+    cluster_counts clusters;
     // Two blocks of a multiprocessor hide what they wait for; those of a cluster wait less.
     if (Blocks == 1 && kernels_overlap && most > 1)
-      clusters_ = {reinterpret_cast<const void*>(kernel), 32 * Piece::warps, bytes_, known_clusters_, name};
-    teams_ = choose_teams(
-        args.numel, tiles, slots, meetings_of<Body>, static_cast<int>(most), blocks,
-        [&](int parts) { return clusters_.of(parts) > 0 ? clusters_.of(parts) : blocks / parts; },
-        [&](int parts) { return clusters_.of(parts) > 0; });
-    // While the blocks of a row wait for each other, the others of their multiprocessors have another row; but what
-    // one of those holds whole it does not share.
-    const bool whole = args.rnumel * stream_facts<Body>::bytes <= room * Blocks;
-    if (Blocks > 1 && (teams_.tiles > slots ||
-                       (teams_.parts > 1 && (teams_.teams == 1 || (args.numel >= limits.multiprocessors && whole)))))
-      return;
+      clusters = {reinterpret_cast<const void*>(kernel), 32 * Piece::warps, bytes_, known_clusters_, name};
+    teams_ = choose_teams(args.numel, tiles, slots, body_facts<Body>::num_phases - 1, static_cast<int>(most), blocks,
+                          [&](int parts) { return clusters.of(parts); });
     slots_ = slots;
   }
   explicit operator bool() const { return slots_ > 0; }
   std::int64_t cost() const { return teams_.cost; }
-  bool in_clusters() const { return clusters_.of(teams_.parts) > 0; }
+  /// Does each block have a row, and hold it?
+  bool is_whole() const { return teams_.parts == 1 && teams_.tiles <= slots_; }
 
   void launch_rows(const row_shift& shift, kernel_memory& memory, cudaStream_t stream) const {
     const int piece = Piece::together ? teams_.piece(slots_) : 1, pieces = (teams_.tiles + piece - 1) / piece;
@@ -117,7 +104,7 @@ class stream_plan {
       const int ahead = known < 2 ? 2 : known;
       if (ahead <= row_order::most_ahead && args_.numel > ahead * teams_.teams) share.ahead = ahead;
     }
-    if (in_clusters()) {
+    if (teams_.cluster) {
       share.cluster = teams_.parts;
       return launch_clusters(kernel, share.cluster, grid, block, bytes_, stream, name_, args_, share, shift);
     }
@@ -133,17 +120,17 @@ class stream_plan {
   const char* name_;
   int slots_ = 0, bytes_ = 0;
   team_shape teams_;
-  cluster_counts clusters_;
 };
 
-/// Two: for two blocks of a multiprocessor, or the same where one is better. False: nothing was launched.
+/// Two: for two blocks of a multiprocessor, each of which works while the other waits; or the same as Alone. False:
+/// nothing was launched.
 template <class Alone, class Two, bool Shared, class... S, class Args>
 bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
   const stream_plan<Alone, 1, Shared, body<S...>, Args> alone(args, name);
   if constexpr (!std::is_same_v<Alone, Two>) {
     const stream_plan<Two, 2, Shared, body<S...>, Args> two(args, name);
-    if (two && !(alone && alone.in_clusters() && alone.cost() < two.cost()))
+    if (two && (two.is_whole() || !alone || two.cost() < alone.cost()))
       return two.launch_rows(shift, memory, stream), true;
   }
   if (!alone) return false;
