@@ -210,13 +210,19 @@ inline constexpr held_lanes lanes_of_body = lanes_of_row(phase_facts<Body>::kept
 template <class Body>
 inline constexpr held_lanes lanes_of_shifted = lanes_of_row(phase_facts<Body>::kept_bytes,
                                                             phase_facts<Body>::late_bytes, 0);
-/// Blocks that a multiprocessor, of 65536 registers and 2048 threads, shall run at once of threads that hold so much.
-constexpr int least_blocks(int block, int lanes, int kept, int late, bool loose, bool shifted) {
+/// Registers of a thread that holds so much.
+constexpr int held_registers(int block, int lanes, int kept, int late, bool loose, bool shifted) {
   // Arithmetic of eight bytes takes pairs of registers, and calls functions; the ends of rows take some.
   const int others = kept > 4 ? 48 : shifted ? 32 : loose ? 28 : block < 512 ? 16 : 24;
   const int held = lanes <= few_lanes && kept < 4 ? 4 : kept;  // few are not packed
   const int wanted = static_cast<int>(sinter::detail::round_up(others + lanes * held / 4 + lanes * late / 8, 8));
-  const int least = shifted ? 48 : 32, threads = 65536 / (wanted < least ? least : wanted), blocks = threads / block;
+  const int least = shifted ? 48 : 32;
+  return wanted < least ? least : wanted;
+}
+inline constexpr int all_registers = 65536;  // of a multiprocessor
+/// Blocks that a multiprocessor, of 2048 threads, shall run at once of threads that hold so much.
+constexpr int least_blocks(int block, int lanes, int kept, int late, bool loose, bool shifted) {
+  const int blocks = all_registers / held_registers(block, lanes, kept, late, loose, shifted) / block;
   return block < 256 || blocks < 1 ? 1 : blocks;
 }
 

@@ -57,14 +57,21 @@ void launch_looped(body<S...>, const Args& args, std::int64_t splits, kernel_mem
 /// Threads of a block that walks a row element by element, in indices of 64 bits.
 inline constexpr int narrow_block = 256;
 
-/// Does a row of static length have to be shifted, and can it be? Values of 16 bits are better staged.
+/// Does a row of static length have to be shifted, and can it be? Values of 16 bits are better staged, and so are rows
+/// of which a multiprocessor's registers hold only one.
 template <class Held, long Rnumel, bool CanSplit>
 inline constexpr row_shape shifted_shape = [] {
+  using phases = phase_facts<Held>;
   constexpr int width = shifted_facts<Held>::width;
-  if constexpr (Rnumel < 0 || width == 0) return row_shape{};
-  else
-    return Rnumel % width == 0 || width > 4 ? row_shape{}
-                                            : choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
+  if constexpr (Rnumel < 0 || width == 0 || width > 4 || Rnumel % (width > 0 ? width : 1) == 0) {
+    return row_shape{};
+  } else {
+    constexpr row_shape shape = choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
+    constexpr int registers =
+        held_registers(shape.threads, width * shape.items, phases::kept_bytes, phases::late_bytes, false, true);
+    constexpr bool alone = 2 * shape.threads * registers > all_registers && staged_facts<Held>::facts.possible;
+    return alone ? row_shape{} : shape;
+  }
 }();
 
 /// Rows of run-time length that registers hold. False: it was not launched.
