@@ -102,7 +102,8 @@ struct run_statement<load<Slot, T, At, Mask>> {
       for (int j = 0; j < shape::width; ++j) raw[j] = widen<T>(first[j]);
     } else if constexpr (vector::bytes >= 4) {
       loose_words<T, shape::width> around;
-      around.template fetch<false>(first, t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>());
+      around.template fetch<false>(first,
+                                   t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>(first));
       around.read(raw);
     }
 #pragma unroll

@@ -26,6 +26,7 @@ struct swept_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   struct staging {
     bool shared_aligned = false;  // what all rows share lies as the vectors do
     __device__ __forceinline__ bool aligned() const { return shared_aligned; }
+    static __device__ __forceinline__ bool anywhere() { return false; }
     template <class T, int Unit>
     __device__ __forceinline__ unsigned shift_of(const T* p) const {
       return bytes_past<Unit>(p);

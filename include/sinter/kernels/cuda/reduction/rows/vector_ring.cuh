@@ -43,7 +43,7 @@ struct piece_staging {
   __device__ __forceinline__ bool anywhere() const { return form < 0; }
   /// So many bytes after a multiple of the unit it lies.
   template <class T, int Unit>
-  __device__ __forceinline__ unsigned shift_of() const {
+  __device__ __forceinline__ unsigned shift_of(const T*) const {
     constexpr unsigned size = sizeof(T);
     return ((static_cast<unsigned>(form * group) * size) | (static_cast<unsigned>(rest & (group - 1)) * size)) &
            (Unit - 1);
