@@ -240,6 +240,14 @@ constexpr int full_items(std::int64_t groups, int threads, int items) {
   return groups / threads < items ? static_cast<int>(groups / threads) : items;
 }
 
+/// Element statements that write.
+template <class Body>
+inline constexpr int element_stores = [] {
+  int stores = 0;
+  for (int s = 0; s < Body::size; ++s)
+    stores += body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s);
+  return stores;
+}();
 /// Does a thread hold 32 values of four bytes of one input, or as many as those take as they lie in memory, in 64
 /// registers?
 template <class Body>

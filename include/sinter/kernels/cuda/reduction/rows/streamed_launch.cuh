@@ -157,8 +157,13 @@ struct fitting_piece {
 template <class Body, int Width, int Blocks>
 struct vector_piece {
   static constexpr int width = Width;
-  // Weights take registers, each as many as the values beside which they lie, and so do elements of several words.
-  static constexpr int items = stream_facts<Body>::shared_loads * Width > 8 || stream_facts<Body>::bytes > 4 ? 2 : 4;
+  // Weights take registers, each as many as the values beside which they lie, and so do elements of several words, and
+  // a second result beside weights.
+  static constexpr int weights = stream_facts<Body>::shared_loads;
+  static constexpr int items = weights * Width > 8 || stream_facts<Body>::bytes > 4 ||
+                                       (weights > 0 && element_stores<Body> > 1)
+                                   ? 2
+                                   : 4;
   using ring = vector_ring<Body, Width>;
   static constexpr bool together = false;
   static constexpr int warps = most_streamed_threads / Blocks / 32, lanes = warps * ring::vectors * Width;

@@ -79,14 +79,6 @@ inline constexpr int swept_items = [] {
   const int values = swept_facts<Body>::width * (swept_loads<Body> > 1 ? swept_loads<Body> : 1), items = 32 / values;
   return items > 4 ? 4 : items > 1 ? items : 1;
 }();
-/// Does an element statement write?
-template <class Body>
-inline constexpr bool stores_elements = [] {
-  for (int s = 0; s < Body::size; ++s)
-    if (body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s)) return true;
-  return false;
-}();
-
 /// Light arithmetic on what one load brings.
 template <class Body>
 inline constexpr bool sweeps_one = phase_facts<Body>::is_light && !has_doubles<Body> && swept_loads<Body> <= 1;
@@ -103,7 +95,8 @@ inline constexpr bool sweeps_all = [] {
 inline constexpr long swept_static = 32768;
 template <class Body>
 constexpr std::int64_t swept_least(bool aligned) {
-  if (!sweeps_one<Body> || stores_elements<Body>) return aligned && !sweeps_all<Body> ? narrow_limit : swept_static;
+  if (!sweeps_one<Body> || element_stores < Body >> 0)
+    return aligned && !sweeps_all<Body> ? narrow_limit : swept_static;
   if (sweeps_all<Body>) return swept_facts<Body>::width == 8 ? 4096 : 16384;
   if (swept_facts<Body>::width == 8) return aligned ? 2048 : 1000;
   return aligned ? narrow_limit : 8192;
@@ -121,7 +114,7 @@ inline constexpr int swept_blocks = [] {
   if (!phase_facts<Body>::is_light || has_doubles<Body>) return 1;
   int states = 0;
   for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
-  return sweeps_all<Body> && !stores_elements<Body> && swept_facts<Body>::width <= 8 ? 3 : states <= 32 ? 2 : 1;
+  return sweeps_all<Body> && element_stores<Body> == 0 && swept_facts<Body>::width <= 8 ? 3 : states <= 32 ? 2 : 1;
 }();
 
 /// Threads of a block of several rows: fewer leave fewer places empty when the last of them run. Of one warp a
