@@ -27,13 +27,19 @@ class reciprocal_divisor {
 template <bool Moves>
 class rough_reciprocal {
  public:
-  __device__ __forceinline__ explicit rough_reciprocal(float d) : scale_(::fabsf(d) < 0x1p-100f ? 0x1p32f : 1.0f) {
+  __device__ __forceinline__ explicit rough_reciprocal(float d) : scale_(scale_of(::fabsf(d))) {
     if constexpr (Moves) r_ = __fdividef(1.0f, d * scale_);
     else asm("rcp.approx.f32 %0, %1;" : "=f"(r_) : "f"(d * scale_));
   }
   __device__ __forceinline__ float divide(float a) const { return a * scale_ * r_; }
 
  private:
+  /// The quick division gives 0 where a reciprocal is subnormal.
+  static __device__ __forceinline__ float scale_of(float size) {
+    if (Moves && size > 0x1p100f) return 0x1p-32f;
+    return size < 0x1p-100f ? 0x1p32f : 1.0f;
+  }
+
   float scale_, r_ = 0;
 };
 
