@@ -150,10 +150,19 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
       else base::template evaluate<N>(statement<N>{});
     }
   }
+  template <int N, class Op, class T, class Result, int A>
+  static void fold_rows(reduce<Op, T, Result, A>, const evaluator_of (&rows)[rows_at_once], running_folds& f) {
+    auto* const states = reductions::template states_of<N, statement<N>>(f);
+    for_lanes(rows[0].count_, [=, first = &rows[0]](int i) {
+      auto state = states[i];
+      for (int k = 0; k < rows_at_once; ++k)
+        Op::template step<compute_t<T>>(state, first[k].template value<A>(i), first[k].r_);
+      states[i] = state;
+    });
+  }
   template <int P, int N>
   static void element_step_of_rows(evaluator_of (&rows)[rows_at_once], running_folds& f) {
-    if constexpr (facts::needed(P, N) && kind<N> == statement_kind::reduce)
-      base::template fold_rows<N>(statement<N>{}, rows, f);
+    if constexpr (facts::needed(P, N) && kind<N> == statement_kind::reduce) fold_rows<N>(statement<N>{}, rows, f);
     else
       for (evaluator_of& row : rows) row.template element_step<P, N>(f);
   }

@@ -384,16 +384,6 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     }
   }
 
-  template <int N, class Op, class T, class Result, int A, class Evaluator, int Rows>
-  static void fold_rows(reduce<Op, T, Result, A>, const Evaluator (&rows)[Rows], running_folds& f) {
-    auto* const states = reductions::template states_of<N, statement<N>>(f);
-    for_lanes(rows[0].count_, [=, first = &rows[0]](int i) {
-      auto state = states[i];
-      for (int k = 0; k < Rows; ++k) Op::template step<compute_t<T>>(state, first[k].template value<A>(i), first[k].r_);
-      states[i] = state;
-    });
-  }
-
   const void* accumulators_[2] = {};
   int row_ = 0, column_ = 0, number_ = 0;
   bool keeps_ = false, has_streamed_ = false;
