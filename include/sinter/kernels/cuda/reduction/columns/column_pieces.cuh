@@ -90,8 +90,9 @@ struct row_pieces<body<S...>, std::index_sequence<I...>> {
       const int log_along = pitch > 128 ? 4 : pitch > 64 ? 3 : pitch > 32 ? 2 : 1;  // threads of a row
       const int chunk = (static_cast<int>(threadIdx.x) & ((1 << log_along) - 1)) * 16;
       place += before(N) * most_rows * pitch;
-      // Memory may begin with the first row, and end with the last one.
-      const int first_of_all = r == 0 ? 0 : -1, last_of_all = r + rows == args.rnumel ? rows - 1 : -1;
+      // Memory may begin with the first row, and end with the last one; so near to either others may be no longer.
+      constexpr int near = 16 / bytes;
+      const bool still = offset_of<At>::at_xr(x, r, args.sizes) == offset_of<At>::at_xr(x, r + 1, args.sizes);
 #pragma unroll 1
       for (int row = static_cast<int>(threadIdx.x) >> log_along; row < rows;
            row += static_cast<int>(blockDim.x) >> log_along) {
@@ -99,7 +100,7 @@ struct row_pieces<body<S...>, std::index_sequence<I...>> {
         const int lead = lead_of(first), end = lead + columns * bytes;
         const auto* const from = reinterpret_cast<const unsigned char*>(first) - lead;
         unsigned char* const to = place + row * pitch;
-        const bool edge = row == first_of_all || row == last_of_all;
+        const bool edge = still || r + row < near || r + row + near >= args.rnumel;
 #pragma unroll 1
         for (int at = chunk; at < end; at += 16 << log_along) {
           if (edge && (at < lead || at + 16 > end)) {
