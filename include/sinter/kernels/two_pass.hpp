@@ -204,17 +204,17 @@ struct one_pass<body<S...>, reduce<ops::sum, T, Result, A>> {
       std::conditional_t<is, reduce<ops::sumexp, T, Result, is ? shifted::of : A>, reduce<ops::sum, T, Result, A>>;
 };
 
-/// The body for a kernel in which rows wait in shared memory, and in which all threads meet after each pass: squared
-/// deviations and exponentials in the first one, while the row arrives.
+/// The body for a kernel in which rows wait in shared memory, and in which all threads meet after each pass:
+/// exponentials in the first one, while the row arrives, and squared deviations, unless Squares.
 template <class Held>
 struct one_pass_of;
 template <class... S>
 struct one_pass_of<body<S...>> {
   using type = body<typename one_pass<body<S...>, S>::type...>;
 };
-template <class Body, long Rnumel>
+template <class Body, long Rnumel, bool Squares = false>
 struct streamed_body {
-  using type = typename one_pass_of<typename two_pass<Body, Rnumel, false>::type>::type;
+  using type = typename one_pass_of<typename two_pass<Body, Rnumel, Squares>::type>::type;
 };
 
 }  // namespace sinter::detail
