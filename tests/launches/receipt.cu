@@ -35,6 +35,7 @@ void plan(std::string_view name, Plan f, Tensors... tensors) {
 
 constexpr int rows = 64, hidden = 64, inner = 160;
 using X = si::tensor<float, si::dyn, hidden>;
+using Odd = si::tensor<float, si::dyn, 1001>;
 using H = si::tensor<float, hidden>;
 using Up = si::tensor<float, hidden, inner>;
 using B = si::tensor<float, inner>;
@@ -45,6 +46,7 @@ constexpr auto ffn = [](auto x, auto gamma, auto beta, auto w_gate, auto b_gate,
   return si::matmul(si::silu(si::matmul(h, w_gate) + b_gate) * (si::matmul(h, w_up) + b_up), w_down);
 };
 constexpr auto softmax = [](auto x) { return si::softmax(x, si::axis<-1>); };
+constexpr auto along_columns = [](auto x) { return si::softmax(x, si::axis<0>); };
 constexpr auto total = [](auto x) { return std::tuple(si::sum(x * x), si::sum(x, si::axis<0>)); };
 
 constexpr auto step = [](auto a, auto b, auto c, auto g, auto h, auto i) {
@@ -67,6 +69,8 @@ int main(int argc, char** argv) {
   Down down{zeros(inner * hidden)};
 
   plan("softmax", si::fuse<X>(softmax), x, out);
+  Odd tall{zeros(8000 * 1001), 8000}, tall_out{zeros(8000 * 1001), 8000};
+  plan("softmax_columns", si::fuse<Odd>(along_columns), tall, tall_out);
   plan("softmax_eager", si::fuse<si::eager, X>(softmax), x, out);
   plan("sums", si::fuse<X>(total), x, scalar, columns);
   plan("foreach", si::fuse<H, Up, B, H, Up, B>(step), gamma, up, bias, columns, Up{zeros(hidden * inner)}, B{zeros(inner)});
