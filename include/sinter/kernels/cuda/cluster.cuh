@@ -10,6 +10,9 @@
 
 namespace sinter::cuda::detail {
 
+/// Blocks of a cluster on all devices that have clusters at all.
+inline constexpr int most_cluster_blocks = 8;
+
 __device__ __forceinline__ unsigned rank_in_cluster() {
   unsigned rank = 0;
 #if __CUDA_ARCH__ >= 900
@@ -66,7 +69,7 @@ template <class Body>
 class cluster_meeting {
  public:
   using facts = sinter::detail::shared_row_facts<Body>;
-  static constexpr int most_blocks = 16, place_bytes = facts::words_before(facts::size) * most_blocks * 4;
+  static constexpr int place_bytes = facts::words_before(facts::size) * most_cluster_blocks * 4;
   static constexpr int bytes = 2 * (place_bytes + 8);
 
   /// `memory`: `bytes` of them, aligned to 8, the same in all calls. One block: nobody is met.
@@ -106,7 +109,7 @@ class cluster_meeting {
         if (lane < blocks) {
 #pragma unroll
           for (int i = 0; i < from.count; ++i)
-            send_word(there + (facts::words_before(N) + i) * (most_blocks * 4), from.w[i], its_barrier);
+            send_word(there + (facts::words_before(N) + i) * (most_cluster_blocks * 4), from.w[i], its_barrier);
         }
       });
     }
@@ -123,7 +126,7 @@ class cluster_meeting {
         for (int i = 0; i < in.count; ++i)
           asm volatile("ld.shared.u32 %0, [%1];"
                        : "=r"(in.w[i])
-                       : "r"(place + (facts::words_before(N) + i) * (most_blocks * 4) + slot * 4)
+                       : "r"(place + (facts::words_before(N) + i) * (most_cluster_blocks * 4) + slot * 4)
                        : "memory");
       }
       auto state = in.value();

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sinter/kernels/cuda/cluster.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 
 namespace sinter::cuda::detail {
@@ -20,12 +21,10 @@ void launch_clusters(void (*kernel)(Parameters...), int cluster, dim3 grid, dim3
   launch_by(rules, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, stream, name, addresses);
 }
 
-/// How many clusters of a kernel's blocks run at once on the current device, for each size that all devices have that
-/// have clusters at all: multiprocessors of one share a part of the chip, so that some are left over.
+/// How many clusters of a kernel's blocks run at once on the current device, for each size: multiprocessors of one
+/// share a part of the chip, so that some are left over.
 class cluster_counts {
  public:
-  static constexpr int most_blocks = 8;
-
   cluster_counts() = default;
   /// Asked for once on each device, of which `known` has a byte for each size.
   cluster_counts(const void* kernel, int threads, int shared_bytes, std::atomic<std::uint64_t> (&known)[64],
@@ -35,7 +34,7 @@ class cluster_counts {
     if (device < 64) counts_ = known[device].load(std::memory_order_relaxed);
     if (counts_ != 0) return;
     counts_ = 1;  // from now on they are known
-    for (unsigned blocks = 2; blocks <= most_blocks; ++blocks) {
+    for (unsigned blocks = 2; blocks <= most_cluster_blocks; ++blocks) {
       launch_rules rules;
       rules.clusters(blocks);
       cudaLaunchConfig_t config{};
@@ -51,7 +50,7 @@ class cluster_counts {
   }
   /// 0: there are none of this size.
   int of(int blocks) const {
-    return blocks > 1 && blocks <= most_blocks ? static_cast<int>(counts_ >> 8 * (blocks - 1) & 0xff) : 0;
+    return blocks > 1 && blocks <= most_cluster_blocks ? static_cast<int>(counts_ >> 8 * (blocks - 1) & 0xff) : 0;
   }
 
  private:
