@@ -17,6 +17,17 @@ void launch(const std::string& what, const Args& args) {
   });
 }
 
+/// As columns that are too many to be held on the chip, whatever their number, if these can go that way.
+template <class Body, class Args>
+void launch_twice(const std::string& what, const Args& args) {
+  using facts = cuda::detail::column_shift_facts<Body>;
+  cuda::detail::row_shift shift;
+  if (args.numel < facts::width || !facts::find(args, shift)) return launch<Body>(what, args);
+  run_with_memory(what, sinter::detail::twice_workspace<Body>(args.numel, args.rnumel), [&](auto& memory) {
+    cuda::detail::launch_columns_twice(Body{}, args, shift, memory, nullptr, "red_test");
+  });
+}
+
 /// sum, m2 and argmax per column, plus a bias along x and a scaled sum in T.
 template <class T, long N>
 using statistics = body<load<0, T, at_column<N>>, reduce<ops::sum, T, float, 0>, reduce<ops::m2, T, float, 0>,
@@ -239,6 +250,50 @@ TEST_CASE("columns: softmax of teams of blocks") {
   test_softmax<bf16, 2001, 2001>("teams, softmax bf16, static", 2001, 3001);
 }
 
+TEST_CASE("columns: softmax in place, of rows that begin anywhere and lie apart") {
+  const auto test = [](auto zero, std::int64_t columns, std::int64_t rows, std::int64_t pitch, std::size_t shift) {
+    using T = decltype(zero);
+    using C = compute_t<T>;
+    using B = body<load<0, T, at_column<d0>>, reduce<ops::amax, T, C, 0>, reduce<ops::sumexp, T, C, 0>,
+                   compute<ops::sub, C, C, 0, 1>, compute<ops::exp, C, C, 3>, compute<ops::div, C, C, 4, 2>,
+                   store<0, T, 5, at_column<d0>>>;
+    static_assert(sinter::detail::reads_columns_twice<B>);
+    const auto a = numbers<T>((rows - 1) * pitch + columns, 1);
+    device_array<T> data(a, shift);
+    auto args = make_args<1, 0, 1>(columns, rows);
+    args.pointers[0] = data.data(), args.sizes[0] = pitch;
+    const std::string what = label("softmax in place", rows, columns, std::to_string(pitch + shift).c_str());
+    launch_twice<B>(what, args);
+    std::vector<double> most(columns, -1e300), sums(columns, 0.0);
+    const auto each = [&](auto visit) {
+      for (std::size_t k = 0; k < a.size(); ++k)
+        if (static_cast<std::int64_t>(k) % pitch < columns) visit(number(a[k]), k % pitch);
+    };
+    each([&](double v, std::size_t x) { most[x] = std::max(most[x], v); });
+    each([&](double v, std::size_t x) { sums[x] += std::exp(v - most[x]); });
+    check_close(
+        what, data.host(),
+        [&](std::size_t k) {
+          const std::size_t x = k % pitch;
+          return static_cast<std::int64_t>(x) < columns ? std::exp(number(a[k]) - most[x]) / sums[x] : number(a[k]);
+        },
+        4 * step_of<T>() + 2e-6, 1e-30);
+    data.check_guards(what);
+  };
+  for (const auto& [columns, rows] :
+       {std::pair{1, 300}, {2, 9}, {5, 1}, {9, 700}, {16, 5000}, {57, 33}, {122, 2500}, {1001, 260}, {5003, 31}})
+    for (const std::int64_t apart : {0, 1, 6})
+      for (const std::size_t shift : {0, 1, 7}) {
+        test(float{}, columns, rows, columns + apart, shift);
+        test(bf16{}, columns, rows, columns + apart, shift);
+        test(double{}, columns, rows, columns + apart, shift);
+      }
+  // More sets than blocks, which are not split; and nearly so many.
+  test(float{}, 700001, 12, 700001, 0);
+  test(bf16{}, 300001, 7, 300002, 3);
+  test(double{}, 20001, 70, 20001, 1);
+}
+
 TEST_CASE("columns: two operands of different types in teams of blocks") {
   // exp(a * b - most) / sum, of rows that begin anywhere.
   const auto test = [](std::int64_t columns, std::int64_t rows, std::size_t shift) {
@@ -301,7 +356,7 @@ TEST_CASE("columns: a column by itself") {
 
 TEST_CASE("columns: a norm of teams of blocks, in place and the same every time") {
   // (x - mean) * rsqrt(m2 / rows + 1e-5) * weight[r] + bias[x], and the greatest of each column.
-  const auto test = [](auto zero, std::int64_t columns, std::int64_t rows) {
+  const auto test = [](auto zero, std::int64_t columns, std::int64_t rows, bool twice) {
     using T = decltype(zero);
     using B =
         body<load<0, T, at_column<d0>>, reduce<ops::m2, T, float, 0>, reduce<ops::sum, T, float, 0>,
@@ -321,7 +376,8 @@ TEST_CASE("columns: a norm of teams of blocks, in place and the same every time"
     for (int repeat = 0; repeat < 3; ++repeat) {
       device_array<T> data(a);
       args.pointers[0] = data.data();
-      launch<B>(what, args);
+      if (twice) launch_twice<B>(what, args);
+      else launch<B>(what, args);
       data.check_guards(what);
       const auto now = data.host();
       if (repeat == 0) first = now;
@@ -349,9 +405,36 @@ TEST_CASE("columns: a norm of teams of blocks, in place and the same every time"
   };
   for (const auto& [columns, rows] :
        {std::pair{1, 1}, {1, 5000}, {40, 63}, {40, 64}, {129, 20000}, {516, 4000}, {2048, 2000}, {9001, 130}}) {
-    test(float{}, columns, rows);
-    test(bf16{}, columns, rows);
+    test(float{}, columns, rows, false), test(float{}, columns, rows, true);
+    test(bf16{}, columns, rows, false), test(bf16{}, columns, rows, true);
   }
+}
+
+TEST_CASE("columns: divided by their greatest value, however large or small") {
+  const auto test = [](auto zero, std::int64_t columns, std::int64_t rows, float size, bool twice) {
+    using T = decltype(zero);
+    using B = body<load<0, T, at_column<d0>>, reduce<ops::amax, T, float, 0>, compute<ops::div, float, float, 0, 1>,
+                   store<1, T, 2, at_column<d0>>>;
+    auto a = numbers<T>(rows * columns, 1);
+    for (T& v : a) v = sinter::narrow<T>(sinter::widen(v) * size);
+    for (std::int64_t x = 0; x < columns; ++x) a[x] = sinter::narrow<T>(size * static_cast<float>(1 + x % 3));
+    device_array<T> da(a), out(rows * columns);
+    auto args = make_args<2, 0, 1>(columns, rows);
+    args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.sizes[0] = columns;
+    const std::string what = label("divided by the greatest", rows, columns);
+    if (twice) launch_twice<B>(what, args);
+    else launch<B>(what, args);
+    std::vector<double> most(columns, -1e300);
+    for (std::size_t k = 0; k < a.size(); ++k) most[k % columns] = std::max(most[k % columns], number(a[k]));
+    check_close(
+        what, out.host(), [&](std::size_t k) { return number(a[k]) / most[k % columns]; }, step_of<T>(), 1e-6);
+    out.check_guards(what);
+  };
+  for (const auto& [columns, rows] : {std::pair{40, 300}, {41, 300}, {1001, 777}, {1024, 777}})
+    for (const float size : {1e-36f, 1.0f, 3e37f, 1e38f}) {
+      test(float{}, columns, rows, size, false), test(float{}, columns, rows, size, true);
+      test(bf16{}, columns, rows, size, false), test(bf16{}, columns, rows, size, true);
+    }
 }
 
 // ---- element stores, operands of row scope, mixed types

@@ -74,6 +74,20 @@ struct split_facts<body<S...>> {
   }
 };
 
+/// Columns of a body that reduces in its first phase and stores in its second: where rows begin anywhere, blocks may
+/// walk all rows, meet, and walk them again.
+template <class Body>
+inline constexpr bool reads_columns_twice = [] {
+  using facts = body_facts<Body>;
+  bool twice = facts::has_reduction && !facts::has_scan && facts::num_phases == 2;
+  for (int s = 0; s < Body::size; ++s) {
+    const auto kind = facts::facts.info[s].kind;
+    if (kind == statement_kind::reduce) twice = twice && facts::phase(s) == 0;
+    if (kind == statement_kind::store && facts::where(s) == scope::element) twice = twice && facts::phase(s) > 0;
+  }
+  return twice;
+}();
+
 template <class S>
 inline constexpr bool gathers_along_row = false;
 template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
@@ -213,6 +227,10 @@ struct shared_column_facts<body<S...>> : split_facts<body<S...>> {
   static constexpr column_teams choose(std::int64_t numel, std::int64_t rnumel) {
     return choose_column_teams(numel, rnumel, span, row_bytes);
   }
+  /// Is it more than all blocks hold at once?
+  static constexpr bool takes_turns(std::int64_t numel, std::int64_t rnumel) {
+    return numel * rnumel * row_bytes > team_blocks * team_bytes;
+  }
   /// One for each set and phase.
   static constexpr std::int64_t counters(std::int64_t sets) { return sets * body_facts<body<S...>>::num_phases; }
 };
@@ -238,6 +256,18 @@ constexpr workspace_size split_workspace(std::int64_t numel, std::int64_t rnumel
   return size;
 }
 
+namespace detail {
+/// What blocks need that walk all rows twice: states of parts, and of whole columns; counters of the sets whose parts
+/// meet, and one where all blocks do.
+template <class Body>
+constexpr workspace_size twice_workspace(std::int64_t numel, std::int64_t rnumel) {
+  using facts = split_facts<Body>;
+  const std::int64_t parts = num_splits(orientation::column, numel, rnumel);
+  return workspace_of(most_column_tiles(numel) + 1,
+                      facts::offset(facts::size, numel, parts) + facts::offset(facts::size, numel, 1));
+}
+}  // namespace detail
+
 /// What cuda::reduction<Body, O> needs.
 template <class Body, orientation O>
 constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rnumel) {
@@ -252,8 +282,15 @@ constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rn
     using shared = detail::shared_column_facts<Body>;
     if constexpr (shared::possible) {
       const detail::column_teams shape = shared::choose(numel, rnumel);
+      workspace_size size;
       if (shape.parts > 1)
-        return detail::workspace_of(shared::counters(shape.tiles), shared::offset(shared::size, numel, shape.parts));
+        size = detail::workspace_of(shared::counters(shape.tiles), shared::offset(shared::size, numel, shape.parts));
+      if (detail::reads_columns_twice<Body> && shared::takes_turns(numel, rnumel)) {
+        const workspace_size other = detail::twice_workspace<Body>(numel, rnumel);
+        size = {other.counters > size.counters ? other.counters : size.counters,
+                other.states > size.states ? other.states : size.states};
+      }
+      return size;
     }
   }
   return {};

@@ -250,7 +250,10 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
     T* base = static_cast<T*>(args.pointers[Slot]);
     // Of items that are evenly apart addresses have much in common, but not if the compiler moves it to where they are
     // written, one by one.
-    constexpr bool early = Frame::tiling::even && (shape::width == 1 || shape::touches.where.kind == access::contiguous);
+    constexpr bool beside = shape::drifts != drift::none;  // lanes may lie beside the columns, where others write
+    constexpr bool early =
+        Frame::tiling::even &&
+        (beside ? shape::drifts == drift::whole : shape::width == 1 || shape::touches.where.kind == access::contiguous);
     T* to = base;
     if constexpr (early) {
       to += memory::offset(0, t, u, args.sizes);
@@ -271,6 +274,14 @@ struct run_statement<store<Slot, T, A, At, Mask>> {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j)
         if (t.lane_ok(u, j)) base[memory::offset(j, t, u, args.sizes)] = raw[j];
+    } else if constexpr (beside) {
+      if (early && t.staging.whole()) {
+        wide<T, shape::width>::template write<false>(to, raw);
+      } else {
+#pragma unroll
+        for (int j = 0; j < shape::width; ++j)
+          if (t.staging.has(j)) (early ? to + j : base + memory::offset(j, t, u, args.sizes))[0] = raw[j];
+      }
     } else if (all && shape::stays_aligned) {
       if constexpr (early) wide<T, shape::width>::template write<false>(to, raw);
       else memory::write(base, raw, t, u, args.sizes);

@@ -89,17 +89,29 @@ __device__ __forceinline__ void combine_collected(Accumulators& acc, int thread,
   }
 }
 
+/// Where the states of whole columns are left.
+template <class... S>
+SINTER_HOST_DEVICE split_part whole_of(const split_part& part, std::int64_t numel, body<S...>) {
+  using facts = sinter::detail::split_facts<body<S...>>;
+  split_part whole;
+  whole.states = static_cast<unsigned char*>(part.states) + facts::offset(facts::size, numel, part.splits);
+  return whole;
+}
 template <int Width, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void publish_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc,
                                                 const split_part& part, std::int64_t numel, std::int64_t x, int split) {
   using B = body<S...>;
   (publish_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, split), ...);
 }
-/// What follows from the states of one column.
+/// What follows from the states of one column. Where elements follow, for which all rows are walked again, these states
+/// stay behind those of the parts.
 template <class Accumulators, class Args, class... S, std::size_t... I>
-__device__ __forceinline__ void finish_single_column(body<S...>, std::index_sequence<I...>, const Args& args,
-                                                     Accumulators& acc, std::int64_t x) {
+__device__ __forceinline__ void finish_single_column(body<S...> all, std::index_sequence<I...> numbers,
+                                                     const Args& args, Accumulators& acc, const split_part& part,
+                                                     std::int64_t x) {
   using Body = body<S...>;
+  if constexpr (sinter::detail::reads_columns_twice<Body>)
+    return publish_columns<1>(all, numbers, acc, whole_of(part, args.numel, all), args.numel, x, 0);
   using single = tiling<loop_var::x, loop_var::r, 1, 1, std::int64_t>;
   tile<single> tile;
   tile.fixed = x;
@@ -141,7 +153,7 @@ __device__ __forceinline__ void combine_met(body<S...> body, std::index_sequence
                                                                       thread / along, deep),
        ...);
     (combine_collected<reduction_of<S>::is, static_cast<int>(I), S>(acc, thread, along, deep, storage), ...);
-    if (ok && thread < along) finish_single_column(body, numbers, args, acc, x);
+    if (ok && thread < along) finish_single_column(body, numbers, args, acc, part, x);
   }
 }
 

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "sinter/kernels/cuda/reduction/columns/column_greatest.hpp"
 #include "sinter/kernels/cuda/shifted.hpp"
 #include "sinter/kernels/split.hpp"
 
@@ -41,7 +43,9 @@ struct column_accesses {
   template <class Statement>
   using access = shifted_access<typename seen_as_row<Statement>::type>;
 
-  /// Elements of a vector, as many as leave room for a block's states; 0: these columns cannot be shifted.
+  /// Elements of a vector, as many as leave room for a block's states; 0: these columns cannot be shifted. Stores:
+  /// there may be results for each element.
+  template <bool Stores>
   static constexpr int width_for(int state_bytes) {
     int smallest = 0, largest = 0;
     bool stores = false;
@@ -53,7 +57,7 @@ struct column_accesses {
       }
     };
     (take_in(access<S>{}, statement_facts<S>::info.kind == statement_kind::store), ...);
-    if (!(access<S>::allowed && ...) || smallest == 0 || stores) return 0;
+    if (!(access<S>::allowed && ...) || smallest == 0 || stores != Stores) return 0;
     int w = 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
     while (w * column_block * state_bytes > 32768) w /= 2;
     return w < 2 ? 0 : w;
@@ -70,12 +74,20 @@ struct column_accesses {
 };
 
 template <class Body>
+inline constexpr int all_state_bytes = 0;
+template <class... S>
+inline constexpr int all_state_bytes<body<S...>> = (sinter::detail::state_bytes<S> + ... + 0);
+
+template <class Body>
 struct column_shift_facts;
 template <class... S>
 struct column_shift_facts<body<S...>> {
-  static constexpr int state_bytes = (sinter::detail::state_bytes<S> + ... + 0);
-  static constexpr int width =
-      sinter::detail::split_facts<body<S...>>::can_split ? column_accesses<S...>::width_for(state_bytes) : 0;
+  /// One phase, or a phase that reduces and one that stores.
+  static constexpr bool once = sinter::detail::split_facts<body<S...>>::can_split,
+                        twice = sinter::detail::reads_columns_twice<body<S...>>;
+  static constexpr int state_bytes =
+      all_state_bytes<std::conditional_t<twice, typename without_known<body<S...>>::type, body<S...>>>;
+  static constexpr int width = once || twice ? column_accesses<S...>::template width_for<twice>(state_bytes) : 0;
 
   template <class Args>
   static bool find(const Args& args, row_shift& shift) {
@@ -120,7 +132,7 @@ constexpr column_shape choose_columns(std::int64_t numel, std::int64_t rnumel, i
   column_shape s{along, shifted ? (along - 1) * width : along * width};
   s.tiles = (numel + s.span - 1) / s.span;
   const std::int64_t wanted = s.tiles < enough_column_blocks ? blocks / s.tiles : 1;
-  s.splits = wanted < most_splits ? wanted : most_splits;
+  s.splits = wanted < 1 ? 1 : wanted < most_splits ? wanted : most_splits;
   return s;
 }
 

@@ -26,6 +26,14 @@ __device__ __forceinline__ int walk_rows(Accumulators& acc, const Args& args, in
   tile.fixed = x;
   frame<Body, Tiling> frame;
   evaluate<column_values<Body>>(frame, tile, args);
+  // Where elements follow, reductions take the more steps: without a look at each row.
+  if constexpr (column_shift_facts<Body>::twice && Tiling::items > 1) {
+#pragma unroll 1
+    for (; r + (Tiling::items - 1) * stride < stop; r += stride * Tiling::items) {
+      tile.template place<Tiling::items>(r, stride, stop - 1);
+      evaluate_and_step<elements_of_phase<Body, 0>, 0, Tiling::width>(acc, frame, tile, args);
+    }
+  }
   for (; r < stop; r += stride * Tiling::items) {
 #pragma unroll
     for (int u = 0; u < Tiling::items; ++u) {
@@ -95,12 +103,12 @@ __device__ __forceinline__ void finish_whole(Body body, std::index_sequence<I...
   evaluate<rows_of_phase<Body, 1>>(f, tile, args, true);
 }
 
-/// After all rows: results, or what a part leaves. The columns of the block.
+/// After all rows: results, or what a part leaves. The columns of the set.
 template <int Width, class... S, std::size_t... I, class Accumulators, class Args>
 __device__ __forceinline__ shared_columns finish_shifted(body<S...> body, std::index_sequence<I...> numbers,
                                                          Accumulators& acc, const Args& args, const split_part& part,
-                                                         const column_shape& shape, const row_shift& shift,
-                                                         unsigned char* storage) {
+                                                         const column_shape& shape, const row_shift& shift, int set,
+                                                         int split, unsigned char* storage) {
   using B = sinter::body<S...>;
   const int thread = static_cast<int>(threadIdx.x), along = shape.along;
   const int period = shift.step == 0 ? 1 : Width;
@@ -113,54 +121,65 @@ __device__ __forceinline__ shared_columns finish_shifted(body<S...> body, std::i
       (combine_alike<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(storage, distance), ...);
   }
   __syncthreads();
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * shape.span;
+  const std::int64_t first = static_cast<std::int64_t>(set) * shape.span;
   const std::int64_t end = first + shape.span < args.numel ? first + shape.span : args.numel;
   for (int c = thread; c < end - first; c += column_block) {
     accumulators<B, 1> one;
     (find_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(one, storage, c, along, leads, shift), ...);
-    if (part.splits > 1)
-      publish_columns<1>(body, numbers, one, part, args.numel, first + c, static_cast<int>(blockIdx.y));
-    else finish_single_column(body, numbers, args, one, first + c);
+    if (part.splits > 1) publish_columns<1>(body, numbers, one, part, args.numel, first + c, split);
+    else finish_single_column(body, numbers, args, one, part, first + c);
   }
-  return {blockIdx.x, first, end};
+  return {set, first, end};
 }
 
-}  // namespace detail
-
-/// Each block: shape.span columns; blockIdx.y is the part of split columns, a multiple of the threads of a column long.
-/// Of rows that are shifted, and more than one, Width threads or more share a column.
-template <class Body, int Width, int Items, int MinBlocks, class Args>
-__global__ void __launch_bounds__(detail::column_block, MinBlocks)
-    reduction_column_shifted(const Args args, const split_part part, const detail::column_shape shape,
-                             const detail::row_shift shift) {
-  detail::begin_kernel();
+/// Columns shape.span * set, … or, where they are split, part number `split` of them, a multiple of the threads of a
+/// column long. Of rows that are shifted, and more than one, Width threads or more share a column.
+template <class Body, int Width, int Items, class Args>
+__device__ __forceinline__ void reduce_shifted_columns(const Args& args, const split_part& part,
+                                                       const column_shape& shape, const row_shift& shift, int set,
+                                                       int split, unsigned char* storage) {
   using numbers = std::make_index_sequence<Body::size>;
-  using vectors = detail::drifting_tiling<Width, Items, detail::drift::whole>;
-  using elements = detail::drifting_tiling<Width, 1, detail::drift::single>;
-  alignas(16) __shared__ unsigned char storage[detail::phase_offset<Body, 0, Body::size, Width * detail::column_block>];
-  const int along = shape.along, deep = detail::column_block / along, numel = static_cast<int>(args.numel);
+  using vectors = drifting_tiling<Width, Items, drift::whole>;
+  using elements = drifting_tiling<Width, 1, drift::single>;
+  const int along = shape.along, deep = column_block / along, numel = static_cast<int>(args.numel);
   const int thread = static_cast<int>(threadIdx.x), rows = static_cast<int>(args.rnumel);
-  int r = static_cast<int>(blockIdx.y * part.length) + thread / along;
-  const int end =
-      static_cast<int>(blockIdx.y * part.length + part.length < rows ? (blockIdx.y + 1) * part.length : rows);
-  const int lead = detail::lead_of_row<Width>(shift, r), last = (numel - 1 + lead) / Width * Width - lead;
-  int x = static_cast<int>(blockIdx.x) * shape.span + thread % along * Width - lead;
+  int r = static_cast<int>(split * part.length) + thread / along;
+  const int end = static_cast<int>(split * part.length + part.length < rows ? (split + 1) * part.length : rows);
+  const int lead = lead_of_row<Width>(shift, r), last = (numel - 1 + lead) / Width * Width - lead;
+  int x = set * shape.span + thread % along * Width - lead;
   if (x > last) x = last;
 
-  detail::accumulators<Body, Width> acc;
-  detail::start<0, Width>(Body{}, numbers{}, acc);
+  accumulators<Body, Width> acc;
+  start<0, Width>(Body{}, numbers{}, acc);
   // Beside the columns lie other rows, but for those at the ends of memory.
   const int first_whole = x < 0 ? Width - 1 : 0, last_whole = x + Width > numel ? rows - (Width - 1) : rows;
 #pragma unroll 1
   for (int piece = 0; piece < 3; ++piece) {
     const int stop = piece == 0 ? first_whole : piece == 1 ? last_whole : end, mine = stop < end ? stop : end;
-    if (piece == 1) r = detail::walk_rows<Body, vectors>(acc, args, x, r, mine, deep);
-    else r = detail::walk_rows<Body, elements>(acc, args, x, r, mine, deep);
+    if (piece == 1) r = walk_rows<Body, vectors>(acc, args, x, r, mine, deep);
+    else r = walk_rows<Body, elements>(acc, args, x, r, mine, deep);
   }
-  if (shape.whole) return detail::finish_whole<Width>(Body{}, numbers{}, acc, args);
-  const detail::shared_columns columns =
-      detail::finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, storage);
-  if (part.splits > 1) detail::meet_columns(Body{}, numbers{}, args, part, args.numel, columns, thread, storage);
+  if constexpr (column_shift_facts<Body>::once)
+    if (shape.whole) return finish_whole<Width>(Body{}, numbers{}, acc, args);
+  const shared_columns columns =
+      finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, set, split, storage);
+  if (part.splits > 1) meet_columns(Body{}, numbers{}, args, part, args.numel, columns, thread, storage);
+}
+
+template <class Body, int Width>
+inline constexpr int shifted_storage = phase_offset<Body, 0, Body::size, Width * column_block>;
+
+}  // namespace detail
+
+/// blockIdx.y is the part of split columns.
+template <class Body, int Width, int Items, int MinBlocks, class Args>
+__global__ void __launch_bounds__(detail::column_block, MinBlocks)
+    reduction_column_shifted(const Args args, const split_part part, const detail::column_shape shape,
+                             const detail::row_shift shift) {
+  detail::begin_kernel();
+  alignas(16) __shared__ unsigned char storage[detail::shifted_storage<Body, Width>];
+  detail::reduce_shifted_columns<Body, Width, Items>(args, part, shape, shift, static_cast<int>(blockIdx.x),
+                                                     static_cast<int>(blockIdx.y), storage);
 }
 
 }  // namespace sinter::cuda

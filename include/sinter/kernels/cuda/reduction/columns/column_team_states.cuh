@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/kernel_memory.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_greatest.hpp"
 #include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
 
 namespace sinter::cuda {
@@ -73,30 +74,6 @@ class team_columns {
   int log_along_, log_combining_ = 5;
 };
 
-/// A greatest value beside the sum of exponentials below it: the reduction in whose state it is, or -1.
-template <class S>
-inline constexpr bool is_greatest = false;
-template <class T, class Result, int A>
-inline constexpr bool is_greatest<reduce<ops::amax, T, Result, A>> = true;
-template <class S>
-inline constexpr bool has_greatest = false;
-template <class T, class Result, int A>
-inline constexpr bool has_greatest<reduce<ops::sumexp, T, Result, A>> = true;
-template <class Body>
-struct known_greatest;
-template <class... S>
-struct known_greatest<body<S...>> {
-  using facts = body_facts<body<S...>>;
-  template <int N>
-  static constexpr int is = [] {
-    constexpr bool greatest[] = {is_greatest<S>..., false}, has[] = {has_greatest<S>..., false};
-    for (int k = 0; k < static_cast<int>(sizeof...(S)); ++k)
-      if (greatest[N] && has[k] && facts::facts.info[k].operands[0] == facts::facts.info[N].operands[0] &&
-          facts::facts.phase[k] == facts::facts.phase[N])
-        return k;
-    return -1;
-  }();
-};
 /// The reductions of phase P that have states of their own.
 template <class Body, int P>
 struct states_of_phase {

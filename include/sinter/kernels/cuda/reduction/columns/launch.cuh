@@ -11,6 +11,7 @@
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_teams.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_twice.cuh"
 #include "sinter/kernels/cuda/reduction/rows/swept_launch.cuh"
 
 namespace sinter::cuda::detail {
@@ -58,6 +59,46 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   const bool long_walk = part.length >= 32 * (column_block / shape.along);
   if (blocks > 1 && 16 * all <= 15 * places && long_walk) start.template operator()<start_rule::evenly>();
   else start.template operator()<start_rule::overlapping>();
+}
+
+/// Chunks of so many tiles of rows that `blocks` blocks have done with all of them soonest, which take them in turn.
+inline int tiles_of_chunk(std::int64_t tiles_of_part, std::int64_t parts, std::int64_t blocks) {
+  constexpr int most = 32;
+  int best = 1;
+  std::int64_t least = -1;
+  for (int tiles = 1; tiles <= most && tiles <= tiles_of_part; ++tiles) {
+    const std::int64_t chunks = (tiles_of_part + tiles - 1) / tiles * parts;
+    const std::int64_t cost = (chunks + blocks - 1) / blocks * (2 * tiles + 1);  // half a tile, to find the columns
+    if (least < 0 || cost < least) best = tiles, least = cost;
+  }
+  return best;
+}
+/// Columns of a phase that reduces and one that stores, of rows that begin anywhere.
+template <class... S, class Args>
+void launch_columns_twice(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory,
+                          cudaStream_t stream, const char* name) {
+  using B = sinter::body<S...>;
+  constexpr int width = column_shift_facts<B>::width, items = known_items<B, width>, most = twice_blocks<B, width>;
+  const bool shifted = shift.first != 0 || shift.step != 0;
+  const std::int64_t places = limits_of_device(name).multiprocessors * most,
+                     splits = num_splits(orientation::column, args.numel, args.rnumel);
+  const column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, splits, 1, column_block, places);
+  split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
+  part.states = memory.states();
+  known_share share;
+  share.counter = memory.counters(stream, name) + shape.tiles;  // behind those of the sets
+  const std::int64_t all = args.numel + (shifted ? width - 1 : 0);
+  while (share.along < 32 && 2 * share.along * width <= column_block && share.along * width < all) share.along *= 2;
+  const std::int64_t span = share.along * width, sets = (all + span - 1) / span, parts = sets * part.splits,
+                     tile = items * (column_block / share.along);
+  share.sets = static_cast<int>(sets);
+  share.chunk = static_cast<int>(tile) * tiles_of_chunk((part.length + tile - 1) / tile, parts, places);
+  share.chunks = static_cast<int>((part.length + share.chunk - 1) / share.chunk);
+  const std::int64_t units = shape.tiles * shape.splits, chunks = parts * share.chunks,
+                     wanted = units > chunks ? units : chunks;
+  launch<start_rule::together>(&reduction_column_twice<B, width, items, most, Args>,
+                               dim3(static_cast<unsigned>(wanted < places ? wanted : places)), dim3(column_block), 0,
+                               stream, name, args, part, shape, share, shift);
 }
 
 /// A long column by itself, by the kernel of long rows. False: nothing was launched.
@@ -126,11 +167,18 @@ void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cu
 template <class Body, long StaticNumel, class Args>
 void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   const bool is_short = args.numel < narrow_limit && args.rnumel < narrow_limit;
-  if constexpr (sinter::detail::shared_column_facts<Body>::possible) {
-    constexpr int wide = column_width<Body>(StaticNumel), most = sinter::detail::shared_column_facts<Body>::span;
+  using shared = sinter::detail::shared_column_facts<Body>;
+  if constexpr (shared::possible) {
+    constexpr int wide = column_width<Body>(StaticNumel), most = shared::span;
     constexpr int width = wide < most ? wide : most;
     if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
       return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
+    if constexpr (column_shift_facts<Body>::width > 0) {
+      row_shift shift;
+      if (is_short && shared::takes_turns(args.numel, args.rnumel) && args.numel >= column_shift_facts<Body>::width &&
+          column_shift_facts<Body>::find(args, shift))
+        return launch_columns_twice(Body{}, args, shift, memory, stream, name);
+    }
     return launch_column_teams<1, std::int64_t>(Body{}, args, memory, stream, name);
   } else {
     constexpr int width = column_width<Body>(StaticNumel);

@@ -23,7 +23,7 @@ struct walk_tile_facts<body<R...>, body<C...>> {
   /// Elements of a vector; 0: these parts are walked otherwise.
   static constexpr int width =
       sinter::detail::split_facts<body<R...>>::can_split && sinter::detail::split_facts<body<C...>>::can_split
-          ? accesses::width_for(column_shift_facts<body<C...>>::state_bytes)
+          ? accesses::template width_for<false>(column_shift_facts<body<C...>>::state_bytes)
           : 0;
   /// On a multiprocessor: of 64 registers for each thread if those do.
   static constexpr bool is_light =
@@ -155,7 +155,7 @@ __device__ __forceinline__ void walk_pieces(Accumulators& sums, const Args& args
     }
     const int row = first + y + share_lanes<Row>(states, lane, along) * stride;
     if (leaves && row < stop) {
-      if (rows.splits == 1) finish_single_column(Row{}, row_numbers{}, args, states[0], row);
+      if (rows.splits == 1) finish_single_column(Row{}, row_numbers{}, args, states[0], rows, row);
       else publish_columns<1>(Row{}, row_numbers{}, states[0], rows, args.rnumel, row, static_cast<int>(blockIdx.x));
     }
   }
@@ -208,7 +208,8 @@ __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     else detail::walk_pieces<Row, Column, elements>(sums, args, x, first, stop, first, shape, piece, rows);
   }
 
-  detail::finish_shifted<Width>(Column{}, numbers{}, sums, args, columns, shape, shift, storage);
+  detail::finish_shifted<Width>(Column{}, numbers{}, sums, args, columns, shape, shift, static_cast<int>(blockIdx.x),
+                                static_cast<int>(blockIdx.y), storage);
   if (meeting.splits == 1) return;
   __shared__ int order;
   __syncthreads();

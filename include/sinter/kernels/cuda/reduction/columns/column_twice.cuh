@@ -1,0 +1,186 @@
+// Columns of a phase that reduces and one that stores, of rows that begin anywhere and more than the chip holds: blocks
+// that all run at once walk all rows as those of column_shifted.cuh do, meet, and walk them again for the elements.
+// Then each vector that is aligned in memory is one thread's, which has the same columns in all its rows. Launching is
+// launch.cuh's matter. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
+
+namespace sinter::cuda {
+
+/// The elements of columns that are known, in chunks of the rows of each part that was reduced.
+struct known_share {
+  int along = 1, sets = 1;      // threads of a row, whose columns are a set
+  int chunk = 1, chunks = 1;    // rows; of a part
+  unsigned* counter = nullptr;  // where all blocks meet
+};
+
+namespace detail {
+
+/// Which lanes of a thread's vector are columns.
+struct column_lanes {
+  unsigned lanes = 0, all = 0;
+  __device__ __forceinline__ bool whole() const { return lanes == all; }
+  __device__ __forceinline__ bool has(int j) const { return (lanes >> j & 1) != 0; }
+};
+template <int Width, int Items, drift Drifts>
+struct known_tiling : tiling<loop_var::x, loop_var::r, Width, Items, int> {
+  static constexpr bool streamed = true, guards = true, even = true;
+  static constexpr drift drifts = Drifts;
+  using staging = column_lanes;
+};
+
+template <class Body, int Width>
+inline constexpr int known_items = phase_facts<Body>::loads(loop_var::x, Width) > 1 ? 2 : 4;
+/// Of vectors of eight half as many again where states are all that rows leave: two blocks have as much on its way as
+/// three.
+template <class Body, int Width>
+inline constexpr int reduced_items = known_items<Body, Width>*(Width < 8 ? 2 : 3) / 2;
+
+template <class Body, int P>
+struct rows_without_stores {
+  static constexpr bool is_store(int s) { return body_facts<Body>::facts.info[s].kind == statement_kind::store; }
+  static constexpr bool select(int s) { return rows_of_phase<Body, P>::select(s) && !is_store(s); }
+};
+/// Is there a result for each column, too?
+template <class Body>
+inline constexpr bool stores_rows = [] {
+  for (int s = 0; s < Body::size; ++s)
+    if (phase_facts<Body>::is_row(s) && rows_without_stores<Body, 0>::is_store(s)) return true;
+  return false;
+}();
+
+/// Blocks of a multiprocessor: of 80 registers for each thread if those do.
+template <class Body, int Width>
+inline constexpr int twice_blocks = column_shift_facts<Body>::state_bytes <= 24 && Width == 4 ? 3 : 2;
+
+/// What the reductions have left of a column. All have left it before they met, and the L1 has seen none of it before
+/// that: plain reads, for all warps of all blocks ask for a few columns, which is too much for the L2.
+template <class Body, class Frame, class Args>
+__device__ __forceinline__ void find_results(Frame& f, const Args& args, const split_part& whole, int x) {
+  using left = sinter::detail::split_facts<typename without_known<Body>::type>;
+  reductions_of_phase<Body, 0>::each([&]<int N, class S>(std::integral_constant<int, N>, S) {
+    constexpr int known = known_greatest<Body>::template is<N>, from = known < 0 ? N : known;
+    using state = typename reduction_of<sinter::detail::statement_of<Body, from>>::state;
+    const auto* const states = reinterpret_cast<const state*>(static_cast<const unsigned char*>(whole.states) +
+                                                              left::offset(from, args.numel, 1));
+    const int last = static_cast<int>(args.numel) - 1;
+#pragma unroll
+    for (int j = 0; j < Frame::tiling::width; ++j) {
+      const state found = states[x + j < 0 ? 0 : x + j < last ? x + j : last];
+      if constexpr (known < 0) lanes_of<N>(f)[j] = reduction_of<S>::finish(found);
+      else lanes_of<N>(f)[j] = reduction_of<S>::finish({found.greatest});
+    }
+  });
+}
+
+template <class Body, class Args>
+__device__ __forceinline__ void store_known_column(const Args& args, const split_part& whole, int x) {
+  using single = tiling<loop_var::x, loop_var::r, 1, 1, int>;
+  tile<single> tile;
+  tile.fixed = x;
+  frame<Body, single> f;
+  evaluate<rows_of_phase<Body, 0>>(f, tile, args, true);
+  find_results<Body>(f, args, whole, x);
+  evaluate<rows_of_phase<Body, 1>>(f, tile, args, true);
+  evaluate<rows_of_phase<Body, 2>>(f, tile, args, true);
+}
+
+/// Rows r, r + stride, … below stop; the first one that is not.
+template <class Body, class Tiling, class Args>
+__device__ __forceinline__ int walk_known(const Args& args, const split_part& whole, int x, unsigned lanes, int r,
+                                          int stop, int stride) {
+  if (r >= stop) return r;
+  asm volatile("" : "+r"(x));  // or addresses that follow from it wait in registers for every piece
+  tile<Tiling> tile;
+  tile.fixed = x;
+  tile.staging = {lanes, (1u << Tiling::width) - 1};
+  frame<Body, Tiling> frame;
+  evaluate<rows_without_stores<Body, 0>>(frame, tile, args);
+  find_results<Body>(frame, args, whole, x);
+  evaluate<rows_without_stores<Body, 1>>(frame, tile, args);
+  constexpr int items = Tiling::items;
+  const int step = items * stride;
+#pragma unroll 1
+  for (; r + step - stride < stop; r += step) {
+    tile.template place<items>(r, stride, stop - 1);
+    evaluate<elements_of_phase<Body, 1>>(frame, tile, args);
+  }
+  if (items > 1 && r < stop) {
+    tile.template place<0>(r, stride, stop - 1);
+    evaluate<elements_of_phase<Body, 1>>(frame, tile, args);
+  }
+  return stop + ((r - stop) & (stride - 1));
+}
+
+/// Chunk `number`: from each part's last one to its first, because what was read last may still be in the L2.
+template <class Body, int Width, int Items, class Args>
+__device__ __forceinline__ void walk_chunk(const Args& args, const split_part& part, const split_part& whole,
+                                           const known_share& share, const row_shift& shift, int number) {
+  using vectors = known_tiling<Width, Items, drift::whole>;
+  using elements = known_tiling<Width, 1, drift::single>;
+  const int along = share.along, deep = column_block / along, numel = static_cast<int>(args.numel);
+  const int thread = static_cast<int>(threadIdx.x), rows = static_cast<int>(args.rnumel);
+  const int piece_of_set = number / share.sets, turn = piece_of_set / part.splits;
+  const int begin = piece_of_set % part.splits * static_cast<int>(part.length),
+            first = begin + (share.chunks - 1 - turn) * share.chunk;
+  int end = begin + static_cast<int>(part.length);
+  end = first + share.chunk < end ? first + share.chunk : end;
+  end = end < rows ? end : rows;
+  int r = first + thread / along;
+  const int x = (number % share.sets * along + thread % along) * Width - lead_of_row<Width>(shift, r);
+  unsigned lanes = 0;
+#pragma unroll
+  for (int j = 0; j < Width; ++j) lanes |= x + j >= 0 && x + j < numel ? 1u << j : 0;
+  if (lanes == 0) return;
+  if constexpr (stores_rows<Body>) {
+    if (piece_of_set == 0 && thread < along) {
+#pragma unroll 1
+      for (int j = 0; j < Width; ++j)
+        if ((lanes >> j & 1) != 0) store_known_column<Body>(args, whole, x + j);
+    }
+  }
+  // Beside the columns lie other rows, but for those at the ends of memory.
+  const int first_whole = x < 0 ? Width - 1 : 0, last_whole = x + Width > numel ? rows - (Width - 1) : rows;
+#pragma unroll 1
+  for (int piece = 0; piece < 3; ++piece) {
+    const int stop = piece == 0 ? first_whole : piece == 1 ? last_whole : end, mine = stop < end ? stop : end;
+    if (piece == 1) r = walk_known<Body, vectors>(args, whole, x, lanes, r, mine, deep);
+    else r = walk_known<Body, elements>(args, whole, x, lanes, r, mine, deep);
+  }
+}
+
+}  // namespace detail
+
+/// All blocks run at once, MinBlocks on each multiprocessor at most.
+template <class Body, int Width, int Items, int MinBlocks, class Args>
+__global__ void __launch_bounds__(detail::column_block, MinBlocks)
+    reduction_column_twice(const Args args, const split_part part, const detail::column_shape shape,
+                           const known_share share, const detail::row_shift shift) {
+  detail::begin_kernel();
+  using first = typename detail::without_known<Body>::type;
+  alignas(16) __shared__ unsigned char storage[detail::shifted_storage<first, Width>];
+  const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+  const int sets = static_cast<int>(shape.tiles), units = sets * part.splits;
+  // A block has several only of columns that are not split: parts of a set, which wait for each other, run at once.
+  for (int unit = block; unit < units; unit += blocks) {
+    detail::reduce_shifted_columns<first, Width, detail::reduced_items<Body, Width>>(args, part, shape, shift,
+                                                                                     unit % sets, unit / sets, storage);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) {
+    const detail::meeting_place place{share.counter, gridDim.x, gridDim.x};
+    place.come();
+    place.wait_for_all();
+  }
+  __syncthreads();
+  const split_part whole = detail::whole_of(part, args.numel, first{});
+  const int chunks = share.sets * part.splits * share.chunks;
+#pragma unroll 1
+  for (int number = block; number < chunks; number += blocks)
+    detail::walk_chunk<Body, Width, Items>(args, part, whole, share, shift, number);
+}
+
+}  // namespace sinter::cuda
