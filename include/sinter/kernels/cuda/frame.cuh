@@ -37,6 +37,7 @@ struct tiling {
   static constexpr drift drifts = drift::none;
   static constexpr bool loose = false;   // items may begin anywhere in memory; see loose.hpp
   static constexpr bool walks = false;   // ... and rows end anywhere inside of them
+  static constexpr bool keeps = false;   // what all rows share waits in shared memory; see kept_loads.cuh
   static constexpr bool aligns = false;  // ... but where staging says so, what all rows share lies in vectors
   template <int I>
   static constexpr bool shifts = false;  // this load is shifted into place

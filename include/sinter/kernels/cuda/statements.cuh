@@ -93,6 +93,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
     using vector = wide<T, shape::width>;
+    if constexpr (Frame::tiling::keeps) base = t.staging.template kept<I, T>();
     const T* first = base + memory::offset(0, t, u, sizes);
     compute_t<T> raw[shape::width];
     if (t.staging.aligned()) {

@@ -1,5 +1,5 @@
-// Launches reductions along memory: chooses the kernel (short, held, shifted, staged, streamed, swept or looped), its
-// shape, and the element-by-element variant where extents, strides or pointers do not allow wide accesses.
+// Launches reductions along memory: chooses the kernel (short, held, shifted, grouped, staged, streamed, swept or
+// looped), its shape, and the element-by-element variant where extents, strides or pointers do not allow wide accesses.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/reduction/rows/grouped_launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
 #include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
 #include "sinter/kernels/cuda/reduction/rows/short.cuh"
@@ -232,8 +233,13 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   }
   if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
   if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
+  using one_phase = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
+  if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes &&
+      launch_grouped<StaticRnumel, can_split>(one_phase{}, args, stream, name))
+    return;
   if constexpr (StaticRnumel < 0)
     if (fits && splits <= 1 && launch_dynamic_held<width>(held{}, args, stream, name)) return;
+  if (launch_grouped<StaticRnumel, can_split>(one_phase{}, args, stream, name)) return;
   if constexpr (StaticRnumel < 0 || is_loose<held, StaticRnumel, can_split>) {
     using shared = sinter::detail::shared_row_facts<held>;
     const bool alone = (!streamed.any && streamed.otherwise == 0) ||

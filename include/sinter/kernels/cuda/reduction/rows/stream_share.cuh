@@ -31,6 +31,14 @@ template <class S>
 inline constexpr int streamed_bytes = 0;
 template <int Slot, class T, class At>
 inline constexpr int streamed_bytes<load<Slot, T, At, -1>> = bytes_along_rows<T, At>;
+/// Bytes of an element of what all rows share, if it is read element by element.
+template <class S>
+inline constexpr int shared_bytes = 0;
+template <int Slot, class T, class At>
+inline constexpr int shared_bytes<load<Slot, T, At, -1>> =
+    shifted_access<load<Slot, T, At, -1>>::along_r && !shifted_access<load<Slot, T, At, -1>>::moves
+        ? static_cast<int>(sizeof(T))
+        : 0;
 template <class Body>
 struct stream_facts;
 template <class... S>
@@ -57,6 +65,11 @@ struct stream_facts<body<S...>> {
     bool shared = false;
     ((shared = shared || (i++ == s && shifted_access<S>::along_r && !shifted_access<S>::moves)), ...);
     return shared;
+  }
+  SINTER_HOST_DEVICE static constexpr int shared_before(int s) {
+    int i = 0, total = 0;
+    ((total += i++ < s && shifted_access<S>::along_r && !shifted_access<S>::moves), ...);
+    return total;
   }
   static constexpr int shared_loads = ((shifted_access<S>::along_r && !shifted_access<S>::moves) + ... + 0);
   static constexpr bool has_shared = shared_loads > 0;

@@ -1,0 +1,73 @@
+// Launches rows that groups of warps share: which can be. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sinter/kernels/cuda/cluster_launch.cuh"
+#include "sinter/kernels/cuda/reduction/rows/grouped.cuh"
+
+namespace sinter::cuda::detail {
+
+/// Bytes of the shortest rows that are shared so: shorter ones are better staged whole, but weights then come from the
+/// L2 with each of them. And how few, or how little in all, is better shared by all multiprocessors.
+template <class Body>
+inline constexpr std::int64_t least_grouped_bytes = (stream_facts<Body>::shared_loads > 1 ? 39
+                                                     : stream_facts<Body>::has_shared     ? 56
+                                                                                          : 78)
+                                                    << 10;
+inline constexpr std::int64_t least_grouped_rows = 96, least_grouped_total = 24 << 20;
+/// Rows of whole vectors that are shorter are better held in registers, if those hold them.
+inline constexpr std::int64_t most_held_row_bytes = 72 << 10;
+
+/// Can rows of static length, or any (-1), of a body that is walked in phases be shared so? Where they are whole
+/// vectors and no more than one weight comes from the L2, those that go from row to row one by one are as fast, and
+/// find by a counter which is next.
+template <class Body, long Rnumel>
+inline constexpr bool groups_rows = [] {
+  constexpr int width = shifted_facts<Body>::width > 0 ? shifted_facts<Body>::width : 1;
+  using facts = stream_facts<Body>;
+  return kernels_overlap && phase_facts<Body>::kept_bytes > 0 && facts::whole_vectors(width) && facts::bytes <= 8 &&
+         body_facts<Body>::num_phases <= least_group_warps &&
+         (Rnumel < 0 || (Rnumel < streamed_limit && Rnumel * facts::bytes >= least_grouped_bytes<Body> &&
+                         (Rnumel % width != 0 || facts::shared_loads > 1)));
+}();
+
+/// False: nothing was launched. CanSplit: blocks share such rows in two kernels' work.
+template <long Rnumel, bool CanSplit, class... S, class Args>
+bool launch_grouped(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using B = body<S...>;
+  if constexpr (CanSplit || !groups_rows<B, Rnumel>) {
+    return false;
+  } else {
+    using facts = stream_facts<B>;
+    constexpr int width = shifted_facts<B>::width;
+    // Weights take registers, each as many as the values beside which they lie, and so do elements of several words,
+    // and a second result beside weights.
+    constexpr bool many = facts::shared_loads > 1 || facts::bytes > 4 || (facts::has_shared && element_stores < B >> 1);
+    const std::int64_t bytes = args.rnumel * facts::bytes;
+    row_shift shift;
+    if (args.numel < least_grouped_rows || args.numel >= narrow_limit || args.rnumel >= streamed_limit ||
+        bytes < least_grouped_bytes<B> || args.numel * bytes < least_grouped_total ||
+        !shifted_facts<B>::find(args, shift) || shift.others < 0)
+      return false;
+    void (*const kernel)(Args, group_share, row_shift) = &reduction_grouped < B, width, many ? 2 : 4, Args > ;
+    const auto* const address = reinterpret_cast<const void*>(kernel);
+    const device_limits limits = limits_of_device(name);
+    static constinit std::atomic<std::uint64_t> asked{0}, known_clusters[64]{};
+    allow_shared_memory(address, limits.shared_bytes, asked, name);
+    const cluster_counts clusters(address, grouped_threads, limits.shared_bytes, known_clusters, name);
+    const auto bytes_of = [](const group_share& share) { return grouped_memory<B, width>(share).all; };
+    const grouped_rows rows{args.numel, (args.rnumel + width - 1) / width, 2 * bytes, warp_meeting<B>::words};
+    const group_share share = choose_groups(rows, limits.shared_bytes, limits.multiprocessors, bytes_of,
+                                            [&](int parts) { return clusters.of(parts); });
+    if (share.slots == 0) return false;
+    const auto grid = dim3(static_cast<unsigned>(share.teams / share.groups * share.parts));
+    const auto block = dim3(grouped_threads);
+    if (share.parts == 1) launch(kernel, grid, block, bytes_of(share), stream, name, args, share, shift);
+    else launch_clusters(kernel, share.parts, grid, block, bytes_of(share), stream, name, args, share, shift);
+    return true;
+  }
+}
+
+}  // namespace sinter::cuda::detail

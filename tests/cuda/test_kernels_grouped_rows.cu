@@ -1,0 +1,115 @@
+// Long rows that groups of warps share, and blocks of clusters, against plain loops in double: so many of each shape
+// that the kernel for them is chosen. SPDX-License-Identifier: BSL-1.0
+#include "test_kernels_rows.cuh"
+
+using namespace kernel_tests;
+
+namespace {
+
+/// a + b in place of a, and what it is more than the row's mean of it: what the first phase stores, the second reads.
+using sum_in_place =
+    body<load<0, float, at_row<d0>>, load<1, bf16, at_row<d0>>, widen_to<bf16, float, 1>,
+         compute<ops::add, float, float, 0, 2>, store<0, float, 3, at_row<d0>>, reduce<ops::sum, float, float, 3>,
+         scalar<0, float>, compute<ops::mul, float, float, 5, 6>, compute<ops::sub, float, float, 3, 7>,
+         store<2, float, 8, at_row<d0>>>;
+
+void test_sum_in_place(std::int64_t rows, std::int64_t columns, std::size_t shift) {
+  if (!is_sampled()) return;
+  const auto a = numbers<float>(rows * columns, 1);
+  const auto b = numbers<bf16>(rows * columns, 2);
+  device_array<float> sum(a, shift), rest(rows * columns, shift);
+  device_array<bf16> db(b, shift);
+  auto args = make_args<3, 1, 1>(rows, columns);
+  args.pointers[0] = sum.data(), args.pointers[1] = db.data(), args.pointers[2] = rest.data();
+  args.scalars[0] = {1.0 / static_cast<double>(columns), 0};
+  args.sizes[0] = columns;
+  const std::string what = label("sum in place", rows, columns);
+  launch<sum_in_place, -1>(what, args);
+  const auto value = [&](std::size_t k) { return double(a[k]) + number(b[k]); };
+  std::vector<double> means(rows, 0.0);
+  for (std::int64_t k = 0; k < rows * columns; ++k) means[k / columns] += value(k) / static_cast<double>(columns);
+  check_close(what, sum.host(), value, 1e-6, 1e-6);
+  check_close(
+      what + ", rest", rest.host(), [&](std::size_t k) { return value(k) - means[k / columns]; }, 1e-5, 1e-5);
+  sum.check_guards(what), rest.check_guards(what);
+}
+
+/// x less the row's mean, divided by the mean of how far it is from that, times a weight: three phases.
+template <class T, long C>
+using deviations =
+    body<load<0, T, at_row<C>>, scalar<0, float>, reduce<ops::sum, T, float, 0>,
+         compute<ops::mul, float, float, 2, 1>, compute<ops::sub, float, float, 0, 3>,
+         compute<ops::abs, float, float, 4>, reduce<ops::sum, float, float, 5>, compute<ops::mul, float, float, 6, 1>,
+         compute<ops::div, float, float, 4, 7>, load<1, float, at_r>, compute<ops::mul, float, float, 8, 9>,
+         store<2, T, 10, at_row<C>>, store<3, float, 7, at_x>>;
+
+template <class T, long C>
+void test_deviations(std::int64_t rows, std::int64_t columns, std::size_t shift, std::size_t shift_weight) {
+  if (!is_sampled()) return;
+  const auto a = numbers<T>(rows * columns, 1);
+  const auto w = numbers<float>(columns, 2);
+  device_array<T> da(a, shift), out(rows * columns, shift);
+  device_array<float> dw(w, shift_weight), far_out(rows);
+  auto args = make_args<4, 1, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = dw.data(), args.pointers[2] = out.data();
+  args.pointers[3] = far_out.data();
+  args.scalars[0] = {1.0 / static_cast<double>(columns), 0};
+  args.sizes[0] = columns;
+  const std::string what = label("deviations", rows, columns);
+  launch<deviations<T, C>, is_dynamic(C) ? -1 : C>(what, args);
+  std::vector<double> mean(rows, 0.0), far(rows, 0.0);
+  for (std::int64_t k = 0; k < rows * columns; ++k) mean[k / columns] += number(a[k]) / static_cast<double>(columns);
+  for (std::int64_t k = 0; k < rows * columns; ++k)
+    far[k / columns] += std::fabs(number(a[k]) - mean[k / columns]) / static_cast<double>(columns);
+  check_close(
+      what, out.host(),
+      [&](std::size_t k) { return (number(a[k]) - mean[k / columns]) / far[k / columns] * w[k % columns]; },
+      4 * step_of<T>() + 1e-5, 4 * step_of<T>() + 1e-5);
+  check_close(
+      what + ", how far", far_out.host(), [&](std::size_t i) { return far[i]; }, 1e-5, 1e-6);
+  out.check_guards(what), far_out.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("grouped rows of every alignment") {
+  for (std::size_t shift = 0; shift < 8; ++shift) {
+    const std::int64_t columns = 50257 + static_cast<std::int64_t>(shift);
+    test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", 256, columns, shift, shift);
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 256, columns, shift, 7 - shift,
+                                                                7 - shift);
+    test_layer_norm<f16, float, layer_norm<f16, float, d0>, -1>("layer norm f16, f32", 256, columns, shift, shift % 3,
+                                                                shift % 3);
+    test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", 520, 12289, shift % 4, shift / 2,
+                                                                    shift / 2);
+  }
+  for (const std::size_t shift : {0, 1}) test_softmax<double, softmax<double, d0>, -1>("softmax f64", 260, 12289, shift);
+}
+
+TEST_CASE("grouped rows whose weights lie differently") {
+  test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", 256, 50257, 0, 1, 2);
+  test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", 300, 30522, 1, 2, 3);
+}
+
+TEST_CASE("grouped rows of any number and length") {
+  for (const std::int64_t columns : {30522, 32768, 40001, 65536, 65537, 100003, 131072, 200001}) {
+    const std::int64_t rows = std::max<std::int64_t>(96, (13 << 20) / columns);
+    for (const std::int64_t more : {0, 1}) {
+      test_softmax<bf16, softmax<bf16, d0>, -1>("softmax bf16", rows + more, columns, 1, 1);
+      test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, d0>, -1>("layer norm bf16", rows + more, columns, more);
+    }
+    test_softmax<float, softmax<float, d0>, -1>("softmax f32", rows, columns);
+    test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", rows, columns);
+  }
+}
+
+TEST_CASE("grouped rows of several phases, types and outputs") {
+  for (const std::size_t shift : {0, 1, 3}) {
+    test_sum_in_place(260, 20001, shift);
+    test_sum_in_place(260, 20000, shift);
+    test_deviations<bf16, d0>(256, 50257, shift, 0);
+    test_deviations<float, d0>(300, 30522, shift, 1);
+  }
+  test_deviations<bf16, 50257>(256, 50257, 2, 3);
+  test_deviations<float, 50257>(130, 50257, 1, 1);
+}
