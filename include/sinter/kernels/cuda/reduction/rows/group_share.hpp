@@ -15,6 +15,7 @@ inline constexpr int grouped_threads = 512;
 /// Each of its warps has `vectors` vectors of a row, and `slots` places for them. No slots: rows cannot be shared so.
 struct group_share {
   int teams = 1, parts = 1, groups = 1, vectors = 32, slots = 0;
+  unsigned* counter = nullptr;  // by which a group takes the row that nobody has, `slots` rows before it comes to it
 
   /// Of a group in one block: a power of two.
   SINTER_HOST_DEVICE constexpr int warps() const { return grouped_threads / 32 / groups; }

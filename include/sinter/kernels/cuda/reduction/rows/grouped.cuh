@@ -116,12 +116,13 @@ class grouped_stream {
                                             unsigned char* memory)
       : args(a),
         threads(s),
-        meeting(memory + threads.group() * lies(s).meeting_bytes, s.parts, s.parts * threads.warps(), threads),
+        meeting_(memory + threads.group() * lies(s).meeting_bytes, s.parts, s.parts * threads.warps(), threads),
         share_(s),
         shift_(h) {
     const grouped_memory<Body, width> where = lies(s);
     part_ = static_cast<int>(blockIdx.x) % s.parts;
     row = ahead_ = static_cast<int>(blockIdx.x) / s.parts * s.groups + threads.group();
+    rows_ = row + lane() * s.teams;
     const int begin = part_ * threads.warps() * s.vectors;
     first_ = begin + threads.warp() * s.vectors;
     places_ = shared_address(memory) + where.places + threadIdx.x / 32 * where.warp_bytes;
@@ -134,7 +135,7 @@ class grouped_stream {
     __syncwarp();
     if (s.parts > 1) arrive_in_cluster();
 #pragma unroll 1
-    for (slot_ = 0; slot_ < s.slots; ++slot_) send_next();
+    for (slot_ = 0; slot_ < s.slots; ++slot_, ahead_ += s.teams) send_next();
     slot_ = 0;
     if constexpr (facts::has_shared)
       kept_.bring(args, memory, where.kept, max(begin - 2, 0) * width,
@@ -148,8 +149,23 @@ class grouped_stream {
 
   const Args& args;
   const group_threads threads;
-  warp_meeting<Body> meeting;
   int row;
+
+  /// Which row comes to this row's place next: asked for as a row begins, for the answer takes a microsecond, and told
+  /// with its states. Each group is refused once, and with the last refusal the counter is at zero again.
+  __device__ __forceinline__ void ask() {
+    if (!writes()) return;
+    const int rows = static_cast<int>(args.numel), known = share_.slots * share_.teams;
+    if (share_.counter == nullptr) told_ = row + known;
+    else if (told_ < rows)
+      told_ =
+          known + static_cast<int>(atomicInc(share_.counter, static_cast<unsigned>(rows - known + share_.teams - 1)));
+  }
+  template <int P, int Ways, class Accumulators>
+  __device__ __forceinline__ void combine(Accumulators& acc) {
+    const int word = meeting_.template exchange<P, Ways>(acc, threads, told_);
+    if (P == 0) ahead_ = word;
+  }
 
   __device__ __forceinline__ bool writes() const { return part_ == 0 && threads.leads(); }
 
@@ -166,7 +182,9 @@ class grouped_stream {
       t.staging = end_values_;
       evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, end, t, args);
     }
-    if (P == (early ? loops - 1 : 0)) fetch_ends(row + share_.teams);
+    // Of the next row, if there is a place for it.
+    if (P == (early ? loops - 1 : 0) && share_.slots > 1)
+      fetch_ends(__shfl_sync(all_lanes, rows_, slot_ + 1 == share_.slots ? 0 : slot_ + 1));
   }
   /// Calls visit() for the warp's vectors of the row, where the tile is placed, and visit_one() for the last of them,
   /// one to a lane in `one`.
@@ -198,9 +216,11 @@ class grouped_stream {
     }
   }
   __device__ __forceinline__ void next_row() {
-    row += share_.teams;
+    if (lane() == slot_) rows_ = ahead_;
     if (++slot_ == share_.slots) slot_ = 0, odd_ ^= 1;
+    row = __shfl_sync(all_lanes, rows_, slot_);
     enter_row();
+    if (from_last_ == 0 && share_.slots == 1) fetch_ends(row);
   }
 
  private:
@@ -287,7 +307,6 @@ class grouped_stream {
       barrier_arrive(barrier, count * (facts::bytes * width));
       if (count > 0) send(Body{}, numbers{}, all.first + first_ * width, count, barrier);
     }
-    ahead_ += share_.teams;
   }
   template <class... S, std::size_t... I>
   __device__ __forceinline__ void send(body<S...>, std::index_sequence<I...>, int begin, int count,
@@ -304,12 +323,14 @@ class grouped_stream {
                 count * (width * static_cast<int>(sizeof(T))), barrier);
   }
 
+  warp_meeting<Body> meeting_;
   const group_share& share_;
   const row_shift& shift_;
-  unsigned places_, barriers_;      // of the warp
-  int part_, first_;                // of the cluster; the warp's first vector
-  int slot_ = 0, odd_ = 0, ahead_;  // where the row is; how often; the row that is sent for next
-  int begin_, here_;                // of the row: the element with which the warp's part begins; its vectors
+  unsigned places_, barriers_;   // of the warp
+  int part_, first_;             // of the cluster; the warp's first vector
+  int slot_ = 0, odd_ = 0;       // where the row is; how often
+  int rows_, ahead_, told_ = 0;  // a lane's: the row in the place of its number; the row that comes here next
+  int begin_, here_;             // of the row: the element with which the warp's part begins; its vectors
   int form_ = 0, rest_ = 0;
   int ends_, from_last_;  // elements in no whole vector; which warp it is, from the last on, of the first block, or -1
   typename end_tiling::staging end_values_;
@@ -327,6 +348,7 @@ __device__ __forceinline__ void grouped_phase(Stream& stream, Frame& f, tile<typ
     constexpr int Ways = row_ways<Body, own_tiling::size>;
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
+    if constexpr (P == 0) stream.ask();
     stream.template walk_ends<P, Ways>(f, acc);
     frame<Body, own_tiling> own;
     copy_row_values<Body>(numbers{}, own, f);
@@ -337,7 +359,7 @@ __device__ __forceinline__ void grouped_phase(Stream& stream, Frame& f, tile<typ
         place, [&] { evaluate_and_step<elements, P, Ways>(acc, own, place, stream.args); },  //
         t, [&] { evaluate_and_step<elements, P, Ways>(acc, f, t, stream.args); });
     if constexpr (reduces_phase<Body, P>) {
-      stream.meeting.template exchange<P, Ways>(acc, stream.threads);
+      stream.template combine<P, Ways>(acc);
       finish_row_phase<P>(Body{}, numbers{}, acc, f, stream.threads);
     }
   }

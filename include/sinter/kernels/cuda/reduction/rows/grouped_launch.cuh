@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/cluster_launch.cuh"
+#include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/reduction/rows/grouped.cuh"
 
 namespace sinter::cuda::detail {
@@ -35,7 +36,7 @@ inline constexpr bool groups_rows = [] {
 
 /// False: nothing was launched. CanSplit: blocks share such rows in two kernels' work.
 template <long Rnumel, bool CanSplit, class... S, class Args>
-bool launch_grouped(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   using B = body<S...>;
   if constexpr (CanSplit || !groups_rows<B, Rnumel>) {
     return false;
@@ -59,9 +60,12 @@ bool launch_grouped(body<S...>, const Args& args, cudaStream_t stream, const cha
     const cluster_counts clusters(address, grouped_threads, limits.shared_bytes, known_clusters, name);
     const auto bytes_of = [](const group_share& share) { return grouped_memory<B, width>(share).all; };
     const grouped_rows rows{args.numel, (args.rnumel + width - 1) / width, 2 * bytes, warp_meeting<B>::words};
-    const group_share share = choose_groups(rows, limits.shared_bytes, limits.multiprocessors, bytes_of,
-                                            [&](int parts) { return clusters.of(parts); });
+    group_share share = choose_groups(rows, limits.shared_bytes, limits.multiprocessors, bytes_of,
+                                      [&](int parts) { return clusters.of(parts); });
     if (share.slots == 0) return false;
+    if (args.numel > share.slots * share.teams &&
+        sinter::detail::takes_turns(args.numel, args.rnumel, sinter::detail::shared_row_facts<B>::row_bytes))
+      share.counter = memory.counters(stream, name);
     const auto grid = dim3(static_cast<unsigned>(share.teams / share.groups * share.parts));
     const auto block = dim3(grouped_threads);
     if (share.parts == 1) launch(kernel, grid, block, bytes_of(share), stream, name, args, share, shift);

@@ -235,11 +235,11 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
   using one_phase = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
   if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes &&
-      launch_grouped<StaticRnumel, can_split>(one_phase{}, args, stream, name))
+      launch_grouped<StaticRnumel, can_split>(one_phase{}, args, memory, stream, name))
     return;
   if constexpr (StaticRnumel < 0)
     if (fits && splits <= 1 && launch_dynamic_held<width>(held{}, args, stream, name)) return;
-  if (launch_grouped<StaticRnumel, can_split>(one_phase{}, args, stream, name)) return;
+  if (launch_grouped<StaticRnumel, can_split>(one_phase{}, args, memory, stream, name)) return;
   if constexpr (StaticRnumel < 0 || is_loose<held, StaticRnumel, can_split>) {
     using shared = sinter::detail::shared_row_facts<held>;
     const bool alone = (!streamed.any && streamed.otherwise == 0) ||

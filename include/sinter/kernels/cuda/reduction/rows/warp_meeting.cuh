@@ -31,7 +31,7 @@ class warp_meeting {
   using facts = sinter::detail::shared_row_facts<Body>;
   static constexpr int words = facts::words_before(facts::size);  // of all states
   /// Of `warps` warps in all blocks.
-  SINTER_HOST_DEVICE static constexpr int bytes(int warps) { return 16 + 2 * place_bytes(warps); }
+  SINTER_HOST_DEVICE static constexpr int bytes(int warps) { return 32 + 2 * place_bytes(warps); }
 
   /// `memory`: `bytes` of them, aligned to 16, the same in all blocks. Before the first exchange all threads of all
   /// blocks meet.
@@ -47,18 +47,20 @@ class warp_meeting {
     __syncwarp();
   }
 
-  /// The states of phase P of all warps, combined in the same order in all of them. Threads: of this block.
+  /// The states of phase P of all warps, combined in the same order in all of them. Threads: of this block. In phase 0
+  /// the first block's first thread tells all of them its `word` beside that, which is returned.
   template <int P, int Ways, class Accumulators, class Threads>
-  __device__ __forceinline__ void exchange(Accumulators& acc, const Threads& threads) {
+  __device__ __forceinline__ int exchange(Accumulators& acc, const Threads& threads, int word) {
     using reductions = reductions_of_phase<Body, P>;
-    const unsigned place = barriers_ + 16 + (turn_ & 1) * place_bytes(warps_), barrier = barriers_ + (turn_ & 1) * 8;
+    const unsigned place = barriers_ + 32 + (turn_ & 1) * place_bytes(warps_), barrier = barriers_ + (turn_ & 1) * 8,
+                   word_place = barriers_ + 16 + (turn_ & 1) * 4;
     const int lane = static_cast<int>(threadIdx.x) % 32, row = row_bytes(warps_);
     if (blocks_ > 1 && threads.leads()) {
       int told = 0;
       reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
         told += words_of<typename reduction_of<R>::state>::count;
       });
-      barrier_arrive(barrier, told * warps_ * 4);
+      barrier_arrive(barrier, (told * warps_ + (P == 0 ? 1 : 0)) * 4);
     }
     const auto to = static_cast<unsigned>(lane < blocks_ ? lane : 0);
     const unsigned own =
@@ -81,9 +83,16 @@ class warp_meeting {
         else if (blocks_ > 1 && lane < blocks_) send_word(at, out.w[i], its_barrier);
       }
     });
+    if (P == 0 && own == 0) {
+      word = __shfl_sync(all_lanes, word, 0);
+      if (blocks_ == 1 && lane == 0) asm volatile("st.shared.u32 [%0], %1;" ::"r"(word_place), "r"(word) : "memory");
+      else if (blocks_ > 1 && lane < blocks_)
+        send_word(in_block(word_place, to), static_cast<unsigned>(word), its_barrier);
+    }
     if (blocks_ == 1 && lane == 0) barrier_arrive(barrier);
     barrier_wait(barrier, turn_ >> 1 & 1);
     ++turn_;
+    if (P == 0) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(word_place) : "memory");
     reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
       using fold = reduction_of<R>;
       auto state = fold::init();
@@ -100,6 +109,7 @@ class warp_meeting {
       }
       lanes_of<N>(acc)[0] = fold::across(state, whole_warp{});
     });
+    return word;
   }
 
  private:
