@@ -7,11 +7,10 @@ using namespace kernel_tests;
 namespace {
 
 /// a + b in place of a, and what it is more than the row's mean of it: what the first phase stores, the second reads.
-using sum_in_place =
-    body<load<0, float, at_row<d0>>, load<1, bf16, at_row<d0>>, widen_to<bf16, float, 1>,
-         compute<ops::add, float, float, 0, 2>, store<0, float, 3, at_row<d0>>, reduce<ops::sum, float, float, 3>,
-         scalar<0, float>, compute<ops::mul, float, float, 5, 6>, compute<ops::sub, float, float, 3, 7>,
-         store<2, float, 8, at_row<d0>>>;
+using sum_in_place = body<load<0, float, at_row<d0>>, load<1, bf16, at_row<d0>>, widen_to<bf16, float, 1>,
+                          compute<ops::add, float, float, 0, 2>, store<0, float, 3, at_row<d0>>,
+                          reduce<ops::sum, float, float, 3>, scalar<0, float>, compute<ops::mul, float, float, 5, 6>,
+                          compute<ops::sub, float, float, 3, 7>, store<2, float, 8, at_row<d0>>>;
 
 void test_sum_in_place(std::int64_t rows, std::int64_t columns, std::size_t shift) {
   if (!is_sampled()) return;
@@ -37,11 +36,10 @@ void test_sum_in_place(std::int64_t rows, std::int64_t columns, std::size_t shif
 /// x less the row's mean, divided by the mean of how far it is from that, times a weight: three phases.
 template <class T, long C>
 using deviations =
-    body<load<0, T, at_row<C>>, scalar<0, float>, reduce<ops::sum, T, float, 0>,
-         compute<ops::mul, float, float, 2, 1>, compute<ops::sub, float, float, 0, 3>,
-         compute<ops::abs, float, float, 4>, reduce<ops::sum, float, float, 5>, compute<ops::mul, float, float, 6, 1>,
-         compute<ops::div, float, float, 4, 7>, load<1, float, at_r>, compute<ops::mul, float, float, 8, 9>,
-         store<2, T, 10, at_row<C>>, store<3, float, 7, at_x>>;
+    body<load<0, T, at_row<C>>, scalar<0, float>, reduce<ops::sum, T, float, 0>, compute<ops::mul, float, float, 2, 1>,
+         compute<ops::sub, float, float, 0, 3>, compute<ops::abs, float, float, 4>, reduce<ops::sum, float, float, 5>,
+         compute<ops::mul, float, float, 6, 1>, compute<ops::div, float, float, 4, 7>, load<1, float, at_r>,
+         compute<ops::mul, float, float, 8, 9>, store<2, T, 10, at_row<C>>, store<3, float, 7, at_x>>;
 
 template <class T, long C>
 void test_deviations(std::int64_t rows, std::int64_t columns, std::size_t shift, std::size_t shift_weight) {
@@ -83,7 +81,8 @@ TEST_CASE("grouped rows of every alignment") {
     test_layer_norm<float, float, layer_norm<float, float, d0>, -1>("layer norm f32", 520, 12289, shift % 4, shift / 2,
                                                                     shift / 2);
   }
-  for (const std::size_t shift : {0, 1}) test_softmax<double, softmax<double, d0>, -1>("softmax f64", 260, 12289, shift);
+  for (const std::size_t shift : {0, 1})
+    test_softmax<double, softmax<double, d0>, -1>("softmax f64", 260, 12289, shift);
 }
 
 TEST_CASE("grouped rows whose weights lie differently") {

@@ -15,7 +15,7 @@ constexpr group_share share_of(std::int64_t rows, std::int64_t columns, int weig
   const auto bytes = [&](const group_share& s) {
     return std::int64_t(16) * s.vectors * (s.warps() * weights + grouped_threads / 32 * s.slots);
   };
-  return choose_groups({rows, (columns + 7) / 8, 4 * columns, words}, room, 132, bytes,
+  return choose_groups({rows, columns / 8, 4 * columns, words, rows >= 256}, room, 132, bytes,
                        [&](int parts) { return clusters[parts]; });
 }
 constexpr bool is(const group_share& s, int parts, int groups, int slots) {
@@ -25,8 +25,8 @@ constexpr bool is(const group_share& s, int parts, int groups, int slots) {
 }  // namespace
 
 static_assert(is(share_of(976, 65536, 2, 5), 4, 2, 2), "layer norm: four blocks hold the weights and four rows");
-static_assert(is(share_of(976, 65536, 0, 3), 4, 2, 3), "softmax");
-static_assert(is(share_of(2096, 30522, 0, 3), 2, 2, 3), "shorter rows need fewer blocks");
+static_assert(is(share_of(976, 65536, 0, 3), 5, 4, 2), "softmax: five hold eight rows");
+static_assert(is(share_of(1273, 50257, 0, 3), 2, 2, 2), "shorter rows need fewer blocks");
 static_assert(share_of(976, 65536, 2, 5).teams == 60, "two groups in each of 30 clusters");
 static_assert(share_of(30, 65536, 0, 3).teams <= 30, "no more groups than rows");
 static_assert(share_of(100, 4000000, 0, 3).slots == 0, "eight blocks do not hold such rows");

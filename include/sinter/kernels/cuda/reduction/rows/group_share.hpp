@@ -25,19 +25,21 @@ namespace detail {
 
 inline constexpr int most_groups = 4, least_group_warps = grouped_threads / 32 / most_groups;
 
-/// What has to be known of rows: how many, vectors of each, bytes that come and go with it, and words of their states.
+/// What has to be known of rows: how many, vectors of each, bytes that come and go with it, and words of their states;
+/// and whether a counter says which is next.
 struct grouped_rows {
   std::int64_t count = 0, vectors = 0, bytes = 0;
   int words = 0;
+  bool counted = false;
 };
 
 /// The share whose rows are done first. bytes_of(share): of shared memory, of which a block has `room`;
 /// clusters_of(parts): how many clusters of so many of the `blocks` blocks run at once. A group takes for a vector of a
-/// lane as long as a multiprocessor, if all are busy, for 10 KB that it moves; for a row four times that beside its
-/// vectors, and once for each word of a state; twice where but one row is ahead of it, twenty times where none is; and
-/// a quarter more without another group. Of what groups do and what is moved the longer counts, and a quarter of the
-/// other. (Measured, 41 cases of 40 KB to 256 KB in up to 20 shares each: what it takes is at most 3 % slower than the
-/// best.)
+/// lane as long as a multiprocessor, if all are busy, for 10 KB that it moves; for a row six times that beside its
+/// vectors, one and a half times for each word of a state, and twenty times where no row is ahead of it; and a quarter
+/// more without another group. With a counter half a turn is lost in the end. Of what groups do and what is moved the
+/// longer counts, and a quarter of the other. (Measured, 38 cases of 40 KB to 400 KB in up to 20 shares each: what it
+/// takes is at most 4 % slower than the best, but for two layer norms 7 and 9 %.)
 template <class BytesOf, class ClustersOf>
 constexpr group_share choose_groups(const grouped_rows& rows, std::int64_t room, int blocks, const BytesOf& bytes_of,
                                     const ClustersOf& clusters_of) {
@@ -57,10 +59,10 @@ constexpr group_share choose_groups(const grouped_rows& rows, std::int64_t room,
         if (bytes_of(more) > room) break;
       }
       if (share.slots * groups < 2) continue;  // nothing would arrive meanwhile
-      const std::int64_t turns = (rows.count + share.teams - 1) / share.teams;
-      const std::int64_t late = share.slots == 1 ? 20 : share.slots == 2 ? 2 : 0;
-      const std::int64_t row = (tiles + 4 + rows.words + late) * (groups == 1 ? 5 : 4);
-      const std::int64_t busy = turns * row * 2560, moving = rows.count * rows.bytes / (used * parts);
+      const std::int64_t half_turns =
+          rows.counted ? 2 * rows.count / share.teams + 1 : (rows.count + share.teams - 1) / share.teams * 2;
+      const std::int64_t row = (2 * tiles + 12 + 3 * rows.words + (share.slots == 1 ? 40 : 0)) * (groups == 1 ? 5 : 4);
+      const std::int64_t busy = half_turns * row * 640, moving = rows.count * rows.bytes / (used * parts);
       const std::int64_t cost = busy > moving ? busy + moving / 4 : moving + busy / 4;
       if (best.slots > 0 && cost >= least) continue;
       best = share, least = cost;

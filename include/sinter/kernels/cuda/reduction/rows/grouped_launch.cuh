@@ -59,13 +59,13 @@ bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStr
     allow_shared_memory(address, limits.shared_bytes, asked, name);
     const cluster_counts clusters(address, grouped_threads, limits.shared_bytes, known_clusters, name);
     const auto bytes_of = [](const group_share& share) { return grouped_memory<B, width>(share).all; };
-    const grouped_rows rows{args.numel, (args.rnumel + width - 1) / width, 2 * bytes, warp_meeting<B>::words};
+    const bool counted =
+        sinter::detail::takes_turns(args.numel, args.rnumel, sinter::detail::shared_row_facts<B>::row_bytes);
+    const grouped_rows rows{args.numel, args.rnumel / width, 2 * bytes, warp_meeting<B>::words, counted};
     group_share share = choose_groups(rows, limits.shared_bytes, limits.multiprocessors, bytes_of,
                                       [&](int parts) { return clusters.of(parts); });
     if (share.slots == 0) return false;
-    if (args.numel > share.slots * share.teams &&
-        sinter::detail::takes_turns(args.numel, args.rnumel, sinter::detail::shared_row_facts<B>::row_bytes))
-      share.counter = memory.counters(stream, name);
+    if (counted && args.numel > share.slots * share.teams) share.counter = memory.counters(stream, name);
     const auto grid = dim3(static_cast<unsigned>(share.teams / share.groups * share.parts));
     const auto block = dim3(grouped_threads);
     if (share.parts == 1) launch(kernel, grid, block, bytes_of(share), stream, name, args, share, shift);
