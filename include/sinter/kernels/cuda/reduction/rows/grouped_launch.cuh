@@ -13,10 +13,10 @@ namespace sinter::cuda::detail {
 /// Bytes of the shortest rows that are shared so: shorter ones are better staged whole, but weights then come from the
 /// L2 with each of them. And how few, or how little in all, is better shared by all multiprocessors.
 template <class Body>
-inline constexpr std::int64_t least_grouped_bytes = (stream_facts<Body>::shared_loads > 1 ? 39
-                                                     : stream_facts<Body>::has_shared     ? 56
-                                                                                          : 78)
-                                                    << 10;
+inline constexpr std::int64_t least_grouped_bytes = [] {
+  constexpr int weights = stream_facts<Body>::shared_loads;
+  return std::int64_t(weights > 1 ? 39 : weights == 1 ? 56 : 78) << 10;
+}();
 inline constexpr std::int64_t least_grouped_rows = 96, least_grouped_total = 24 << 20;
 /// Rows of whole vectors that are shorter are better held in registers, if those hold them.
 inline constexpr std::int64_t most_held_row_bytes = 72 << 10;
@@ -29,12 +29,12 @@ inline constexpr bool groups_rows = [] {
   constexpr int width = shifted_facts<Body>::width > 0 ? shifted_facts<Body>::width : 1;
   using facts = stream_facts<Body>;
   return kernels_overlap && phase_facts<Body>::kept_bytes > 0 && facts::whole_vectors(width) && facts::bytes <= 8 &&
-         body_facts<Body>::num_phases <= least_group_warps &&
+         body_facts<Body>::num_phases <= least_group_warps && reduces_phase<Body, 0> &&
          (Rnumel < 0 || (Rnumel < streamed_limit && Rnumel * facts::bytes >= least_grouped_bytes<Body> &&
                          (Rnumel % width != 0 || facts::shared_loads > 1)));
 }();
 
-/// False: nothing was launched. CanSplit: blocks share such rows in two kernels' work.
+/// False: nothing was launched. CanSplit: as of split_facts; such rows have one phase.
 template <long Rnumel, bool CanSplit, class... S, class Args>
 bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   using B = body<S...>;
@@ -45,14 +45,15 @@ bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStr
     constexpr int width = shifted_facts<B>::width;
     // Weights take registers, each as many as the values beside which they lie, and so do elements of several words,
     // and a second result beside weights.
-    constexpr bool many = facts::shared_loads > 1 || facts::bytes > 4 || (facts::has_shared && element_stores < B >> 1);
+    constexpr bool many = facts::shared_loads > 1 || facts::bytes > 4 || (facts::has_shared && element_stores<B> >= 2);
+    constexpr int items = many ? 2 : 4;
     const std::int64_t bytes = args.rnumel * facts::bytes;
     row_shift shift;
     if (args.numel < least_grouped_rows || args.numel >= narrow_limit || args.rnumel >= streamed_limit ||
         bytes < least_grouped_bytes<B> || args.numel * bytes < least_grouped_total ||
         !shifted_facts<B>::find(args, shift) || shift.others < 0)
       return false;
-    void (*const kernel)(Args, group_share, row_shift) = &reduction_grouped < B, width, many ? 2 : 4, Args > ;
+    void (*const kernel)(Args, group_share, row_shift) = &reduction_grouped<B, width, items, Args>;
     const auto* const address = reinterpret_cast<const void*>(kernel);
     const device_limits limits = limits_of_device(name);
     static constinit std::atomic<std::uint64_t> asked{0}, known_clusters[64]{};

@@ -90,7 +90,7 @@ class warp_meeting {
         send_word(in_block(word_place, to), static_cast<unsigned>(word), its_barrier);
     }
     if (blocks_ == 1 && lane == 0) barrier_arrive(barrier);
-    barrier_wait(barrier, turn_ >> 1 & 1);
+    barrier_wait(barrier, turn_ >> 1 & 1);  // what came lies in shared memory: the L1 need not be cleared for it
     ++turn_;
     if (P == 0) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(word_place) : "memory");
     reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
