@@ -186,18 +186,7 @@ struct wide {
 #pragma unroll
     for (int c = 0; c < bytes / chunk; ++c) {
       unit raw;
-      if constexpr (sizeof(T) == 2 && chunk >= 4) {  // in whole words: the compiler puts halves together one by one
-        unsigned words[chunk / 4];
-#pragma unroll
-        for (int k = 0; k < chunk / 4; ++k) {
-          unsigned short half[2];
-          memcpy(half, &in[c * per_chunk + 2 * k], 4);
-          words[k] = half[0] | static_cast<unsigned>(half[1]) << 16;
-        }
-        memcpy(&raw, words, chunk);
-      } else {
-        memcpy(&raw, &in[c * per_chunk], chunk);
-      }
+      memcpy(&raw, &in[c * per_chunk], chunk);
       if constexpr (Whole) store_whole(reinterpret_cast<unit*>(p) + c, raw);
       else reinterpret_cast<unit*>(p)[c] = raw;
     }
