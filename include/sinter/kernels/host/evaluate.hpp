@@ -152,13 +152,8 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
   template <int N, class Op, class T, class Result, int A>
   static void fold_rows(reduce<Op, T, Result, A>, const evaluator_of (&rows)[rows_at_once], running_folds& f) {
-    auto* const states = reductions::template states_of<N, statement<N>>(f);
-    for_lanes(rows[0].count_, [=, first = &rows[0]](int i) {
-      auto state = states[i];
-      for (int k = 0; k < rows_at_once; ++k)
-        Op::template step<compute_t<T>>(state, first[k].template value<A>(i), first[k].r_);
-      states[i] = state;
-    });
+    reductions::template fold_of<N, statement<N>>(f).template add<rows_at_once>(
+        rows[0].count_, rows[0].r_, [first = &rows[0]](int i, int k) { return first[k].template value<A>(i); });
   }
   template <int P, int N>
   static void element_step_of_rows(evaluator_of (&rows)[rows_at_once], running_folds& f) {

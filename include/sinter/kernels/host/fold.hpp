@@ -17,6 +17,8 @@ namespace sinter::cpu::detail {
 
 /// Lanes that a row's fold runs in side by side: four vectors of sixteen floats, enough to hide a maximum.
 inline constexpr int fold_lanes = 64;
+/// What is left of a row is taken in such parts: a vector.
+inline constexpr int part_of_lanes = 16;
 
 /// combine(...) of part[0], ..., part[Count - 1], of which `used` count, in a tree. Halves of constant length are
 /// vector code down to four lanes.
@@ -39,7 +41,10 @@ template <class State, class Step, class Value>
   int first = 0;
   for (; first + fold_lanes <= count; first += fold_lanes)
     for_vector<fold_lanes>([&](int lane) { step(own[lane], value(first + lane), first + lane); });
-  for (int lane = 0; first + lane < count; ++lane) step(own[lane], value(first + lane), first + lane);
+  int lane = 0;
+  for (const int rest = count - first; lane + part_of_lanes <= rest; lane += part_of_lanes)
+    for_vector<part_of_lanes>([&](int i) { step(own[lane + i], value(first + lane + i), first + lane + i); });
+  for (; first + lane < count; ++lane) step(own[lane], value(first + lane), first + lane);
   for_vector<fold_lanes>([&](int lane) { states[lane] = own[lane]; });
   keep_stores();
 }
@@ -79,6 +84,31 @@ class row_fold {
 
  private:
   alignas(64) state states_[fold_lanes];
+};
+
+/// Where the extreme value is: first what it is in a block, and only if that wins also where.
+template <class Op, class T>
+requires std::is_base_of_v<sinter::detail::folds::argmax, Op> || std::is_base_of_v<sinter::detail::folds::argmin, Op>
+class row_fold<Op, T> {
+ public:
+  using state = typename Op::template state<T>;
+
+  void clear() { state_ = Op::template init<T>(); }
+  template <class Value>
+  [[gnu::always_inline]] void add(int count, std::int64_t r, Value value) {
+    const auto extreme = [](T x, T y) { return Op::template extreme<T>(y, x); };
+    const T best = fold_values(count, Op::template init<T>().value, extreme, value);
+    const auto find = [=] {
+      for (int i = 0; i < count; ++i)
+        if (const T x = value(i); x == best || (math::isnan(best) && math::isnan(x))) return i;
+      return -1;
+    };
+    Op::template take_best<T>(state_, best, find, [r](int i) { return r + i; });
+  }
+  state total(std::int64_t) const { return state_; }
+
+ private:
+  state state_;
 };
 
 /// Squared deviations: each lane's part of a block in two passes, then added to what the lane has as two samples are.

@@ -1,5 +1,5 @@
 // The states of a body's reductions while they run, what is left of them per row, and how these are put together. How a
-// block of values is folded into them is fold.hpp's matter, what the values are evaluate.hpp's.
+// block of values is folded into them is fold.hpp's and column_fold.hpp's matter, what the values are evaluate.hpp's.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/host/column_fold.hpp"
 #include "sinter/kernels/host/fold.hpp"
 #include "sinter/kernels/host/layout.hpp"
 #include "sinter/kernels/host/width.hpp"
@@ -16,7 +17,7 @@ SINTER_WIDE_VECTORS
 
 namespace sinter::cpu::detail {
 
-/// States of one reduction, one per lane.
+/// What one reduction has folded, per lane.
 template <int I, class Statement, int Lanes>
 struct fold_slot {};
 template <int I, class Op, class T, class Result, int A, int Lanes>
@@ -26,7 +27,6 @@ struct fold_slot<I, reduce<Op, T, Result, A>, Lanes> {
   /// Op's functions at T.
   struct fold {
     using state = typename Op::template state<compute_t<T>>;
-    static state init() { return Op::template init<compute_t<T>>(); }
     static state combine(state a, state b) { return Op::template combine<compute_t<T>>(a, b); }
     static auto finish(state s) { return Op::template finish<compute_t<T>>(s); }
   };
@@ -50,18 +50,19 @@ struct folds;
 template <int... I, class... S, int Lanes>
 struct folds<std::integer_sequence<int, I...>, body<S...>, Lanes> : fold_slot<I, S, Lanes>... {};
 
-/// One reduction of a row while it runs.
-template <int I, class Statement>
-struct row_slot {};
-template <int I, class Op, class T, class Result, int A>
-struct row_slot<I, reduce<Op, T, Result, A>> {
-  row_fold<Op, compute_t<T>> fold;
+/// One reduction while it runs, of a row by all lanes or of one row per lane.
+template <int I, class Statement, loop_var V, int Lanes>
+struct running_slot {};
+template <int I, class Op, class T, class Result, int A, loop_var V, int Lanes>
+struct running_slot<I, reduce<Op, T, Result, A>, V, Lanes> {
+  std::conditional_t<V == loop_var::r, row_fold<Op, compute_t<T>>, column_fold<Op, compute_t<T>, Lanes>> fold;
 };
 
-template <class Indices, class Body>
-struct row_folds;
-template <int... I, class... S>
-struct row_folds<std::integer_sequence<int, I...>, body<S...>> : row_slot<I, S>... {};
+template <class Indices, class Body, loop_var V>
+struct running_folds_of;
+template <int... I, class... S, loop_var V>
+struct running_folds_of<std::integer_sequence<int, I...>, body<S...>, V>
+    : running_slot<I, S, V, lanes_of<body<S...>>>... {};
 
 /// The reductions of a body whose lanes run along V; Indices number its statements.
 template <class Indices, class Body, loop_var V>
@@ -74,7 +75,7 @@ struct reduction_states<std::integer_sequence<int, I...>, body<S...>, V> {
   static constexpr bool along_r = V == loop_var::r;
   static constexpr int results = along_r ? 1 : lanes_of<body<S...>>;
   using finished_folds = folds<indices, body<S...>, results>;
-  using running_folds = std::conditional_t<along_r, row_folds<indices, body<S...>>, finished_folds>;
+  using running_folds = running_folds_of<indices, body<S...>, V>;
   /// The results of all reductions of a row.
   using row_results = results_of<indices, body<S...>>;
 
@@ -106,26 +107,22 @@ struct reduction_states<std::integer_sequence<int, I...>, body<S...>, V> {
     return static_cast<const fold_slot<N, Statement, results>&>(f).states;
   }
   template <int N, class Statement>
-  static auto& fold_of(row_folds<indices, body<S...>>& f) {
-    return static_cast<row_slot<N, Statement>&>(f).fold;
+  static auto& fold_of(running_folds& f) {
+    return static_cast<running_slot<N, Statement, V, lanes_of<body<S...>>>&>(f).fold;
   }
 
  private:
   template <int P, int N, class Statement>
   static void clear_one(running_folds& f) {
-    if constexpr (reduces<P, N>) {
-      if constexpr (along_r) fold_of<N, Statement>(f).clear();
-      else
-        for_lanes(results,
-                  [s = states_of<N, Statement>(f)](int i) { s[i] = fold_slot<N, Statement, results>::fold::init(); });
-    }
+    if constexpr (reduces<P, N>) fold_of<N, Statement>(f).clear();
   }
   template <int P, int N, class Statement>
   static void collect_one(running_folds& f, finished_folds& into, std::int64_t length) {
     if constexpr (reduces<P, N>) {
       auto* const to = states_of<N, Statement>(into);
-      if constexpr (along_r) *to = fold_of<N, Statement>(f).total(length);
-      else for_lanes(static_cast<int>(length), [s = states_of<N, Statement>(f), to](int i) { to[i] = s[i]; });
+      auto& fold = fold_of<N, Statement>(f);
+      if constexpr (along_r) *to = fold.total(length);
+      else for_lanes(static_cast<int>(length), [&fold, to](int i) { to[i] = fold.state(i); });
     }
   }
   template <int P, int N, class Statement>

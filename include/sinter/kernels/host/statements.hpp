@@ -376,12 +376,9 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
 
   template <int N, class Op, class T, class Result, int A>
   void fold(reduce<Op, T, Result, A>, running_folds& f) {
-    if constexpr (V == loop_var::x) {
-      auto* const states = reductions::template states_of<N, statement<N>>(f);
-      for_lanes(count_, [this, states](int i) { Op::template step<compute_t<T>>(states[i], value<A>(i), r_); });
-    } else {
-      reductions::template fold_of<N, statement<N>>(f).add(count_, r_, [this](int i) { return value<A>(i); });
-    }
+    auto& fold = reductions::template fold_of<N, statement<N>>(f);
+    if constexpr (V == loop_var::x) fold.template add<1>(count_, r_, [this](int i, int) { return value<A>(i); });
+    else fold.add(count_, r_, [this](int i) { return value<A>(i); });
   }
 
   const void* accumulators_[2] = {};
