@@ -28,7 +28,8 @@ void run_kernel(const call<Program>& c, const host_executor& executor, std::inte
   if constexpr (custom_node<Program, Index> >= 0) run_custom<Program, Index>(c, false, nullptr);
   else if constexpr (kind == kernel_kind::pointwise) cpu::pointwise<typename sections::main>(args, executor.threads);
   else if constexpr (is_loop(kind))
-    cpu::reduction<typename sections::main, kernel::planned.walk>(args, executor.threads);
+    cpu::reduction<typename sections::main, kernel::planned.walk, fixed_or_unknown(kernel::value.space.rnumel)>(
+        args, executor.threads);
   else
     cpu::matmul<typename sections::main, decltype(sections::right()), typename sections::epilogue>(
         args, c.template matmul_shape<Index>(), executor.threads);

@@ -13,7 +13,11 @@ namespace sinter::cpu::detail {
 inline constexpr int max_chunks = 64;
 inline constexpr int max_levels = 7;  // 1 + log2(max_chunks)
 
+/// A row that is no longer has one chunk.
+inline constexpr std::int64_t shortest_row_in_chunks = 128;
+
 constexpr std::int64_t chunk_length(std::int64_t rnumel, int lanes, bool along_r) {
+  if (rnumel <= shortest_row_in_chunks) return shortest_row_in_chunks;
   const std::int64_t shortest = along_r ? piece_elements : piece_elements / lanes;
   const std::int64_t length = (rnumel + max_chunks - 1) / max_chunks;
   const std::int64_t rounded = along_r ? (length + lanes - 1) / lanes * lanes : length;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "sinter/kernels/combo.hpp"
 #include "sinter/kernels/host/pointwise.hpp"
@@ -43,19 +44,18 @@ template <class Body, orientation O, long Rnumel, long Numel>
 struct combo_loop<reduction_loop<Body, O, Rnumel, Numel>> {
   template <class Args>
   static combo_part part(const Args& args, int threads) {
-    using rows = whole_rows<Body, O, Args>;
-    using evaluator = typename rows::evaluator;
+    using rows =
+        std::conditional_t<always_turns_rows<Body, O, Rnumel>, turned_rows<Body, Args>, whole_rows<Body, O, Args>>;
     const auto run = [](const void* a, std::int64_t first, std::int64_t last) {
-      const Args& mine = *static_cast<const Args*>(a);
-      for_units<evaluator>(mine, first, last, 1, rows{mine});
+      run_units(rows{{*static_cast<const Args*>(a)}}, first, last, 1);
     };
-    const std::int64_t units = num_units<evaluator>(args);
-    const bool long_rows = args.rnumel > chunk_length(args.rnumel, evaluator::lanes, O == orientation::row);
-    return {run, &args, units, units_per_piece<evaluator>(args, threads), units < threads && long_rows};
+    const std::int64_t units = num_units(rows{{args}});
+    const bool long_rows = args.rnumel > chunk_length(args.rnumel, rows::evaluator::lanes, O == orientation::row);
+    return {run, &args, units, units_per_piece(rows{{args}}, threads), units < threads && long_rows};
   }
   template <class Args>
   static void run_alone(const Args& args, int threads) {
-    reduction<Body, O>(args, threads);
+    reduction<Body, O, Rnumel>(args, threads);
   }
 };
 

@@ -75,9 +75,16 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
     return (row_to_row<S>::holds(x, x + (rows - 1) * columns, rows - 1, args_.sizes) && ...);
   }
   /// Turns what they read for so many rows of `count` columns at x; blocks of these are then evaluated from that.
-  void turn_rows(std::int64_t x, int count, int rows) {
+  /// The same of `count` rows of so many elements each.
+  void turn_loads(std::int64_t x, int count, int rows) {
     seat(x, 0, count);
     (base::template turn_load<I>(S{}, rows), ...);
+  }
+  /// What these rows store goes to a turned copy until turn_stores.
+  void hold_stores() { (base::template take_place<I>(S{}), ...); }
+  void turn_stores(std::int64_t x, int count, int length) {
+    seat(x, 0, count);
+    (base::template turn_store<I>(S{}, length), ...);
   }
   /// Lanes of a row of those, from so many columns on.
   void seat_in_square(std::int64_t x, int count, int row, int column) {

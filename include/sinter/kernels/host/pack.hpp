@@ -68,13 +68,18 @@ class operand {
   void prepare(int threads) {
     if constexpr (facts::phase > 0) {
       results_.reset(new results[args_.numel > 0 ? args_.numel : 1]);
-      using row_evaluator = evaluator<Body, V, Args>;
-      for_rows<row_evaluator>(args_, threads, [this](row_evaluator& e, std::int64_t x, int rows, int share) {
-        run_phases<facts::phase>(e, args_, x, rows, share);
-        e.export_results(results_.get() + x, rows);
-      });
+      run_rows(reduced_rows{{args_}, results_.get()}, threads);
     }
   }
+
+  /// The phases before the values, and what they leave of each row.
+  struct reduced_rows : unit_of_rows<evaluator<Body, V, Args>, Args> {
+    results* to;
+    void operator()(evaluator<Body, V, Args>& e, std::int64_t x, int rows, int share) const {
+      run_phases<facts::phase>(e, this->args, x, rows, share);
+      e.export_results(to + x, rows);
+    }
+  };
 
   /// Packs `count` x from x0 and `depth` k from k0 (a multiple of the lanes). The last panel is filled up with zeros.
   template <class T>

@@ -42,7 +42,7 @@ template <class Evaluator>
   for (std::int64_t x = row * columns + column; row < end;) {
     int height = static_cast<int>(end - row);
     while (!e.moves_by_one(x, columns, height)) height /= 2;
-    e.turn_rows(x, width, height);
+    e.turn_loads(x, width, height);
     for (int i = 0; i < height; ++i, ++row, x += columns)
       for (int j = 0; j < width; j += Evaluator::lanes) {
         e.seat_in_square(x + j, width - j < Evaluator::lanes ? width - j : Evaluator::lanes, i, j);

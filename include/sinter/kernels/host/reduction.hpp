@@ -150,59 +150,108 @@ void run_phases(Evaluator& e, const Args& args, std::int64_t x, int rows, int th
   }
 }
 
-/// A row (V == r) or a block of them (V == x): what one piece of work is made of.
-template <class Evaluator>
-inline constexpr std::int64_t unit_rows = Evaluator::lane_variable == loop_var::r ? 1 : Evaluator::lanes;
-template <class Evaluator, class Args>
-std::int64_t num_units(const Args& args) {
-  return args.numel <= 0 ? 0 : (args.numel - 1) / unit_rows<Evaluator> + 1;
-}
-/// So many units are worth handing out.
-template <class Evaluator, class Args>
-std::int64_t units_per_piece(const Args& args, int threads) {
-  const std::int64_t elements = (args.rnumel < 1 ? 1 : args.rnumel) * unit_rows<Evaluator>;
-  const std::int64_t least = elements < piece_elements ? piece_elements / elements : 1;
-  const std::int64_t share = num_units<Evaluator>(args) / (threads * pieces_per_thread);
-  return share < least ? least : share;
-}
-/// Calls f(evaluator, x, rows, share) for the units in [first, last).
-template <class Evaluator, class Args, class F>
-void for_units(const Args& args, std::int64_t first, std::int64_t last, int share, F f) {
-  Evaluator e(args);
-  if (share == 1) e.pass_rows(last * unit_rows<Evaluator>);
-  for (std::int64_t u = first; u < last; ++u) {
-    const std::int64_t x = u * unit_rows<Evaluator>, left = args.numel - x;
-    f(e, x, static_cast<int>(left < unit_rows<Evaluator> ? left : unit_rows<Evaluator>), share);
-  }
-}
-
-/// Calls f(evaluator, x, rows, threads) for all rows on at most `threads` threads. Where there are fewer units than
-/// threads, f is told to share each one between threads.
-template <class Evaluator, class Args, class F>
-void for_rows(const Args& args, int threads, F f) {
-  if (threads <= 0) threads = default_threads();
-  const std::int64_t units = num_units<Evaluator>(args);
-  if (units < threads) return for_units<Evaluator>(args, 0, units, threads, f);
-  parallel_for(0, units, units_per_piece<Evaluator>(args, threads), threads,
-               [&](std::int64_t first, std::int64_t last) { for_units<Evaluator>(args, first, last, 1, f); });
-}
-
 template <orientation O>
 inline constexpr loop_var lane_variable_of = O == orientation::row ? loop_var::r : loop_var::x;
 
-/// All phases of the rows at x, where `e` sits.
-template <class Body, orientation O, class Args>
-struct whole_rows {
-  using evaluator = detail::evaluator<Body, lane_variable_of<O>, Args>;
+/// What one piece of work is made of, a unit of neighbouring rows: one (lanes along r) or a block of them (along x).
+/// How they are computed is up to those who derive from it.
+template <class Evaluator, class Args>
+struct unit_of_rows {
+  using evaluator = Evaluator;
   const Args& args;
+  std::int64_t unit() const { return Evaluator::lane_variable == loop_var::r ? 1 : Evaluator::lanes; }
+};
+
+/// All phases.
+template <class Body, orientation O, class Args>
+struct whole_rows : unit_of_rows<evaluator<Body, lane_variable_of<O>, Args>, Args> {
+  using evaluator = detail::evaluator<Body, lane_variable_of<O>, Args>;
   void operator()(evaluator& e, std::int64_t x, int rows, int share) const {
     constexpr int phases = body_facts<Body>::num_phases;
     if (share == 1) e.keep_rows();
-    run_phases<phases>(e, args, x, rows, share);
+    run_phases<phases>(e, this->args, x, rows, share);
     e.seat(x, 0, O == orientation::row ? 1 : rows);
     e.template rows<phases>();
   }
 };
+
+/// Rows of up to so many elements are turned: what each of them costs is shared by the lanes.
+inline constexpr std::int64_t longest_turned_row = shortest_row_in_chunks;
+/// Elements of a unit of them, of which copies stay in the L1 cache.
+inline constexpr std::int64_t turned_elements = 8192;
+
+/// Rows of memory, short ones, each in a lane of its own.
+template <class Body, class Args>
+struct turned_rows : unit_of_rows<evaluator<Body, loop_var::x, Args, false>, Args> {
+  using evaluator = detail::evaluator<Body, loop_var::x, Args, false>;
+  std::int64_t unit() const {
+    constexpr std::int64_t most = evaluator::lanes < square ? evaluator::lanes : square;
+    const std::int64_t rows = turned_elements / this->args.rnumel / fold_lanes * fold_lanes;
+    return rows < fold_lanes ? fold_lanes : rows < most ? rows : most;
+  }
+  void operator()(evaluator& e, std::int64_t x, int rows, int) const {
+    constexpr int phases = body_facts<Body>::num_phases;
+    const int length = static_cast<int>(this->args.rnumel);
+    e.turn_loads(x, rows, length);
+    e.hold_stores();
+    run_phases<phases>(e, this->args, x, rows, 1);
+    e.seat(x, 0, rows);
+    e.template rows<phases>();
+    e.turn_stores(x, rows, length);
+  }
+};
+/// Whether a body reads or writes such rows.
+template <class Body>
+inline constexpr bool walks_any_rows = false;
+template <class... S>
+inline constexpr bool walks_any_rows<body<S...>> = (walks_rows<S> || ...);
+
+/// Whether rows, of Rnumel elements if that is known to the compiler, may be turned, and whether they are at any rate:
+/// then there is no other kernel. Of others a few are quicker one by one.
+template <class Body, orientation O, long Rnumel>
+inline constexpr bool may_turn_rows =
+    O == orientation::row&& Rnumel <= longest_turned_row&& walks_any_rows<Body>&& body_facts<Body>::has_reduction &&
+    !body_facts<Body>::has_scan;
+template <class Body, orientation O, long Rnumel>
+inline constexpr bool always_turns_rows = may_turn_rows<Body, O, Rnumel>&& Rnumel > 0 && Rnumel <= 32;
+constexpr bool worth_turning(std::int64_t numel, std::int64_t rnumel) {
+  return rnumel > 0 && rnumel <= longest_turned_row && numel * 5 >= rnumel;
+}
+
+template <class Rows>
+std::int64_t num_units(const Rows& rows) {
+  return rows.args.numel <= 0 ? 0 : (rows.args.numel - 1) / rows.unit() + 1;
+}
+/// So many units are worth handing out.
+template <class Rows>
+std::int64_t units_per_piece(const Rows& rows, int threads) {
+  const std::int64_t elements = (rows.args.rnumel < 1 ? 1 : rows.args.rnumel) * rows.unit();
+  const std::int64_t least = elements < piece_elements ? piece_elements / elements : 1;
+  const std::int64_t share = num_units(rows) / (threads * pieces_per_thread);
+  return share < least ? least : share;
+}
+/// Computes the units in [first, last); each of them is shared between so many threads.
+template <class Rows>
+void run_units(const Rows& rows, std::int64_t first, std::int64_t last, int share) {
+  typename Rows::evaluator e(rows.args);
+  const std::int64_t unit = rows.unit();
+  if (share == 1) e.pass_rows(last * unit);
+  for (std::int64_t u = first; u < last; ++u) {
+    const std::int64_t x = u * unit, left = rows.args.numel - x;
+    rows(e, x, static_cast<int>(left < unit ? left : unit), share);
+  }
+}
+
+/// Computes all rows on at most `threads` threads. Where there are fewer units than threads, each one is shared between
+/// them.
+template <class Rows>
+void run_rows(const Rows& rows, int threads) {
+  if (threads <= 0) threads = default_threads();
+  const std::int64_t units = num_units(rows);
+  if (units < threads) return run_units(rows, 0, units, threads);
+  parallel_for(0, units, units_per_piece(rows, threads), threads,
+               [&rows](std::int64_t first, std::int64_t last) { run_units(rows, first, last, 1); });
+}
 
 /// The rows in [first, last), each written while the next one is computed. The memory takes writes only so fast, and a
 /// row that is written in one go waits for it, while it has nothing to do as long as the next one is computed.
@@ -241,26 +290,33 @@ void fold_rows(const Args& args, std::int64_t first, std::int64_t last, typename
 
 }  // namespace detail
 
-/// Runs Body over args.numel rows of args.rnumel elements each. O says along which index its loads are contiguous; any
-/// body is correct in both. An empty row gives the reductions' identities.
-template <class Body, orientation O, class Args>
+/// Runs Body over args.numel rows of args.rnumel elements each, Rnumel if that is known to the compiler. O says along
+/// which index its loads are contiguous; any body is correct in both. An empty row gives the reductions' identities.
+template <class Body, orientation O, long Rnumel = -1, class Args>
 void reduction(const Args& args, int threads = 0) {
-  using rows = detail::whole_rows<Body, O, Args>;
-  using evaluator = typename rows::evaluator;
-  if constexpr (O == orientation::column && body_facts<Body>::num_phases == 1 && !detail::scan_phase<Body, 0>::any)
-    if (args.numel > evaluator::lanes && evaluator(args).has_whole_rows()) {
-      const auto fold = [&](std::int64_t first, std::int64_t last, typename evaluator::running_folds* sums) {
-        detail::fold_rows<evaluator>(args, first, last, sums);
-      };
-      return detail::reduce_columns<evaluator>(args, args.rnumel, args.numel, threads, fold);
-    }
   if (threads <= 0) threads = default_threads();
-  if constexpr (detail::writes_late<evaluator, Body>)
-    if (args.numel >= threads && args.rnumel <= detail::longest_row_in_turn<evaluator> && evaluator(args).has_streams())
-      return parallel_for(
-          0, args.numel, detail::units_per_piece<evaluator>(args, threads), threads,
-          [&args](std::int64_t first, std::int64_t last) { detail::rows_in_turn<evaluator>(args, first, last); });
-  detail::for_rows<typename rows::evaluator>(args, threads, rows{args});
+  constexpr bool always = detail::always_turns_rows<Body, O, Rnumel>;
+  if constexpr (detail::may_turn_rows<Body, O, Rnumel>)
+    if (always || detail::worth_turning(args.numel, args.rnumel))
+      return detail::run_rows(detail::turned_rows<Body, Args>{{args}}, threads);
+  if constexpr (!always) {
+    using rows = detail::whole_rows<Body, O, Args>;
+    using evaluator = typename rows::evaluator;
+    if constexpr (O == orientation::column && body_facts<Body>::num_phases == 1 && !detail::scan_phase<Body, 0>::any)
+      if (args.numel > evaluator::lanes && evaluator(args).has_whole_rows()) {
+        const auto fold = [&](std::int64_t first, std::int64_t last, typename evaluator::running_folds* sums) {
+          detail::fold_rows<evaluator>(args, first, last, sums);
+        };
+        return detail::reduce_columns<evaluator>(args, args.rnumel, args.numel, threads, fold);
+      }
+    if constexpr (detail::writes_late<evaluator, Body>)
+      if (args.numel >= threads && args.rnumel <= detail::longest_row_in_turn<evaluator> &&
+          evaluator(args).has_streams())
+        return parallel_for(
+            0, args.numel, detail::units_per_piece(rows{{args}}, threads), threads,
+            [&args](std::int64_t first, std::int64_t last) { detail::rows_in_turn<evaluator>(args, first, last); });
+    detail::run_rows(rows{{args}}, threads);
+  }
 }
 
 }  // namespace sinter::cpu

@@ -30,7 +30,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     : public reduction_states<std::integer_sequence<int, I...>, body<S...>, V>,
       public ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>,
       slot<I, S, layout<body<S...>, V, Aligned>::facts.where[I], lanes_of<body<S...>>>...,
-      tile_slot<I, S, crosses<S, body<S...>, Aligned>>... {
+      tile_slot<I, S, can_turn<S, body<S...>, V, Aligned>>... {
  public:
   using body_type = body<S...>;
   using facts = body_facts<body_type>;
@@ -141,9 +141,8 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     if constexpr (where<N> == residence::memory) {
       at_slot<N>() = covered<Mask>() == coverage::all ? p + offset<At>() : zeros<T, lanes>;
     } else {
-      if constexpr (crosses<statement<N>, body_type, Aligned>)
-        if (turned<N>() != nullptr)
-          return read_run(at_slot<N>(), turned<N>() + row_ * turned_stride<T> + column_, count_, fixed_step<1>{});
+      if constexpr (turns<N>)
+        if (turned<N>() != nullptr) return read_run(at_slot<N>(), turned_lanes<N>(), count_, fixed_step<1>{});
       const coverage lit = covered<Mask>();
       point_to_row<N>();
       if (lit == coverage::none) fill<N>([](int) { return compute_t<T>(); });
@@ -164,20 +163,45 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   }
 
   template <int N>
+  static constexpr bool turns = can_turn<statement<N>, body_type, V, Aligned>;
+  template <int N>
   auto& turned() {
     return static_cast<tile_slot<N, statement<N>, true>&>(*this).turned;
   }
+  /// This block's part of it.
+  template <int N>
+  auto* turned_lanes() {
+    using element = std::remove_reference_t<decltype(*turned<N>())>;
+    return turned<N>() + (row_ + r_) * turned_stride<std::remove_const_t<element>> + column_;
+  }
   template <int N, class Statement>
   void turn_load(Statement, int) {}
-  template <int N, int Slot, class T, class At>
-  void turn_load(load<Slot, T, At, -1>, int rows) {
-    if constexpr (crosses<statement<N>, body_type, Aligned>) {
+  template <int N, int Slot, class T, class At, int Mask>
+  void turn_load(load<Slot, T, At, Mask>, int rows) {
+    if constexpr (turns<N>) {
       T* const to = row_memory<T, N>(square * turned_stride<T>);
       const T* const p = static_cast<const T*>(args_.pointers[Slot]);
       runs<At>([=](int first, int count, std::int64_t offset, auto step) {
         turn(to + first, turned_stride<T>, p + offset, step, count, rows);
       });
       turned<N>() = to;
+    }
+  }
+  template <int N, class Statement>
+  void take_place(Statement) {}
+  template <int N, int Slot, class T, int A, class At, int Mask>
+  void take_place(store<Slot, T, A, At, Mask>) {
+    if constexpr (turns<N>) turned<N>() = row_memory<T, N>(square * turned_stride<T>);
+  }
+  template <int N, class Statement>
+  void turn_store(Statement, int) {}
+  template <int N, int Slot, class T, int A, class At, int Mask>
+  void turn_store(store<Slot, T, A, At, Mask>, int rows) {
+    if constexpr (turns<N>) {
+      T* const p = static_cast<T*>(args_.pointers[Slot]);
+      runs<At>([=, from = turned<N>()](int first, int count, std::int64_t offset, auto step) {
+        turn(p + offset, step, from + first, turned_stride<T>, rows, count);
+      });
     }
   }
 
@@ -338,6 +362,9 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   template <int N, int Slot, class T, int A, class At, int Mask>
   void evaluate(store<Slot, T, A, At, Mask>) {
     T* const p = static_cast<T*>(args_.pointers[Slot]);
+    if constexpr (turns<N>)
+      if (turned<N>() != nullptr)
+        return write_run(turned_lanes<N>(), count_, fixed_step<1>{}, [this](int i) { return value<A>(i); });
     const coverage lit = covered<Mask>();
     if (lit == coverage::none) return;
     if constexpr (!layout_type::facts.varies[N]) {

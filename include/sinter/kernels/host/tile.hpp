@@ -1,7 +1,7 @@
-// Squares of a matrix whose rows some loads of a pointwise body cross (kernels/crossing.hpp): they are turned first, a
-// whole cache line of each column at once, and rows are then evaluated from the copy, which the L2 cache holds. Which
-// squares there are is pointwise.hpp's matter.
-// SPDX-License-Identifier: BSL-1.0
+// What memory holds across the lanes is turned first, a whole cache line at once, and evaluated from the copy, which
+// the L2 cache holds: squares of a matrix whose rows some loads of a pointwise body cross (kernels/crossing.hpp), and
+// short rows, each of which is one lane's. Which squares and rows there are is pointwise.hpp's and reduction.hpp's
+// matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "sinter/kernels/crossing.hpp"
 #include "sinter/kernels/host/instructions.hpp"
 #include "sinter/kernels/host/lanes.hpp"
+#include "sinter/kernels/host/layout.hpp"
 #include "sinter/kernels/host/width.hpp"
 
 SINTER_WIDE_VECTORS
@@ -39,17 +40,33 @@ inline constexpr long tiled_columns<body<S...>> = [] {
   return columns;
 }();
 
-/// Only blocks that start anywhere are taken in tiles.
-template <class Statement, class Body, bool Aligned>
-inline constexpr bool crosses =
-    !Aligned && columns_crossed<Statement> != 0 && columns_crossed<Statement> == tiled_columns<Body>;
+/// Whether a statement reads or writes one row after the other, neighbours in memory.
+template <class Statement>
+inline constexpr bool walks_rows = false;
+template <int Slot, class T, class At>
+inline constexpr bool walks_rows<load<Slot, T, At, -1>> =
+    at_facts<At>::uses(loop_var::x) && lane_step<At>::of(loop_var::r, 1, false) == 1;
+template <int Slot, class T, int A, class At>
+inline constexpr bool walks_rows<store<Slot, T, A, At, -1>> = walks_rows<load<Slot, T, At, -1>>;
 
-/// The turned square of a load that crosses rows; without one the load itself is evaluated.
-template <int I, class Statement, bool Crosses>
+/// Only blocks that start anywhere are turned.
+template <class Statement, class Body, loop_var V, bool Aligned>
+inline constexpr bool can_turn =
+    !Aligned && V == loop_var::x &&
+    (body_facts<Body>::num_phases > 0
+         ? walks_rows<Statement>
+         : columns_crossed<Statement> != 0 && columns_crossed<Statement> == tiled_columns<Body>);
+
+/// The turned copy of what a statement reads or writes; without one it goes to memory itself.
+template <int I, class Statement, bool CanTurn>
 struct tile_slot {};
 template <int I, int Slot, class T, class At, int Mask>
 struct tile_slot<I, load<Slot, T, At, Mask>, true> {
   const T* turned = nullptr;
+};
+template <int I, int Slot, class T, int A, class At, int Mask>
+struct tile_slot<I, store<Slot, T, A, At, Mask>, true> {
+  T* turned = nullptr;
 };
 
 /// Lines are asked for so many tiles before they are turned: more than a processor's window reaches.
@@ -73,10 +90,14 @@ void turn(T* to, std::int64_t stride, const T* from, Step step, int columns, int
       for (int c = 0; c < line; c += part)
         for (int r = 0; r < line; r += part)
           turn_small(corner + r * stride + c, stride, at(i + c, row + r), static_cast<std::int64_t>(step));
-    } else {
-      for (int c = 0; c < width; ++c)
-        for (int r = 0; r < height; ++r) corner[r * stride + c] = *at(i + c, row + r);
+      continue;
     }
+    const int across = width / part * part, below = height / part * part;
+    for (int c = 0; c < across; c += part)
+      for (int r = 0; r < below; r += part)
+        turn_small(corner + r * stride + c, stride, at(i + c, row + r), static_cast<std::int64_t>(step));
+    for (int c = 0; c < width; ++c)
+      for (int r = c < across ? below : 0; r < height; ++r) corner[r * stride + c] = *at(i + c, row + r);
   }
   keep_stores();
 }
