@@ -303,7 +303,8 @@ void reduction(const Args& args, int threads = 0) {
     using rows = detail::whole_rows<Body, O, Args>;
     using evaluator = typename rows::evaluator;
     if constexpr (O == orientation::column && body_facts<Body>::num_phases == 1 && !detail::scan_phase<Body, 0>::any)
-      if (args.numel > evaluator::lanes && evaluator(args).has_whole_rows()) {
+      if (args.numel > evaluator::lanes && args.rnumel > detail::rows_of_chunk(args.rnumel, args.numel) &&
+          evaluator(args).has_whole_rows()) {
         const auto fold = [&](std::int64_t first, std::int64_t last, typename evaluator::running_folds* sums) {
           detail::fold_rows<evaluator>(args, first, last, sums);
         };
