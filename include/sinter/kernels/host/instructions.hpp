@@ -11,6 +11,7 @@
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/math.hpp"
 #include "sinter/kernels/host/lanes.hpp"
+#include "sinter/kernels/host/runs.hpp"
 #include "sinter/kernels/host/width.hpp"
 
 SINTER_WIDE_VECTORS
@@ -84,7 +85,7 @@ inline constexpr int rounded_at_once = 32;
   if ((is_low | is_high) != 0) return false;
   vector_of_float both;
   asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(both) : "v"(low), "v"(high));
-  *reinterpret_cast<vector_of_float*>(to) = both;
+  std::memcpy(to, &both, sizeof(both));  // at any address of bf16
   return true;
 }
 #else
@@ -116,7 +117,21 @@ template <class T, class Step, class Value>
           for_vector<rounded_at_once>([&](int j) { p[done + j] = narrow<T>(wide[j]); });
       }
   if (step == 1) for_lanes(count - done, [=](int i) { p[done + i] = narrow<T>(value(done + i)); });
-  else for_lanes(count, [=](int i) { p[i * static_cast<std::int64_t>(step)] = narrow<T>(value(i)); });
+  else for_lanes(count, [=](int i) { p[along(step, i)] = narrow<T>(value(i)); });
+}
+
+/// p[i * step] = value(i), rounded to T, where lanes are lit.
+template <class T, class Step, class Value>
+void write_lit(const bool* lit, T* p, int count, Step step, Value value) {
+  if constexpr (is_scattered<Step>) {
+    for (int i = 0; i < count; ++i)
+      if (lit[i]) p[along(step, i)] = narrow<T>(value(i));
+    keep_stores();
+  } else {
+    for_equal(lit, count, [=](int first, int n, bool lit) {
+      if (lit) write_run(p + along(step, first), n, step, [=](int i) { return value(first + i); });
+    });
+  }
 }
 
 /// to[i] = sqrt(from[i]), T float or double; both may be the same.
