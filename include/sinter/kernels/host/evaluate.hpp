@@ -74,10 +74,11 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   bool moves_by_one(std::int64_t x, std::int64_t columns, int rows) const {
     return (row_to_row<S>::holds(x, x + (rows - 1) * columns, rows - 1, args_.sizes) && ...);
   }
-  /// Turns what they read for so many rows of `count` columns at x; blocks of these are then evaluated from that.
-  void turn_rows(std::int64_t x, int count, int rows) {
+  /// Turns what they read for so many rows of `count` columns at x; blocks of these are then evaluated from that. Whole
+  /// rows become one.
+  void turn_rows(std::int64_t x, int count, int rows, bool are_whole) {
     seat(x, 0, count);
-    (base::template turn_load<I>(S{}, rows), ...);
+    (base::template turn_load<I>(S{}, rows, are_whole ? count : 0), ...);
   }
   /// Lanes of a row of those, from so many columns on.
   void seat_in_square(std::int64_t x, int count, int row, int column) {

@@ -188,33 +188,6 @@ template <class T, class Value>
   }
 }
 
-// ---- small squares turned ------------------------------------------------------------------------------------------
-
-/// to[j * stride + i] = from[i * step + j] for i and j below turned_at_once<T>.
-template <class T>
-inline constexpr int turned_at_once = 1;
-template <class T>
-void turn_small(T* to, std::int64_t, const T* from, std::int64_t) {
-  *to = *from;
-}
-#if defined(__GNUC__) && defined(__SSE2__) && !defined(__CUDACC__)
-typedef float four_floats __attribute__((vector_size(16), may_alias, aligned(sizeof(float))));
-template <>
-inline constexpr int turned_at_once<float> = 4;
-[[gnu::always_inline]] inline void turn_small(float* to, std::int64_t stride, const float* from, std::int64_t step) {
-  const auto row = [=](int i) { return *reinterpret_cast<const four_floats*>(from + i * step); };
-  const auto put = [=](int j, four_floats v) { *reinterpret_cast<four_floats*>(to + j * stride) = v; };
-  const four_floats a = row(0), b = row(1), c = row(2), d = row(3);
-  const four_floats ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  put(0, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
-  put(1, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
-  const four_floats last_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const four_floats last_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  put(2, __builtin_shufflevector(last_ab, last_cd, 0, 1, 4, 5));
-  put(3, __builtin_shufflevector(last_ab, last_cd, 2, 3, 6, 7));
-}
-#endif
-
 }  // namespace sinter::cpu::detail
 
 SINTER_END_WIDE_VECTORS

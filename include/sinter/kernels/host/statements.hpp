@@ -170,14 +170,14 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     return static_cast<tile_slot<N, statement<N>, true>&>(*this).turned;
   }
   template <int N, class Statement>
-  void turn_load(Statement, int) {}
+  void turn_load(Statement, int, int) {}
   template <int N, int Slot, class T, class At>
-  void turn_load(load<Slot, T, At, -1>, int rows) {
+  void turn_load(load<Slot, T, At, -1>, int rows, int width) {
     if constexpr (crosses<statement<N>, body_type, Aligned>) {
       T* const to = row_memory<T, N>(square * turned_stride<T>);
       const T* const p = static_cast<const T*>(args_.pointers[Slot]);
       base::template whole_runs<At>([=](int first, int count, std::int64_t offset, auto step) {
-        turn(to + first, turned_stride<T>, p + offset, step, count, rows);
+        turn(to + first, width != 0 ? width : turned_stride<T>, p + offset, step, count, rows);
       });
       turned<N>() = to;
     }
