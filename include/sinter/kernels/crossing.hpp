@@ -1,7 +1,7 @@
 // Which accesses of a pointwise body walk across memory although x goes along it: of a transpose beside what is not.
 // Seen as a matrix of `columns` elements a row, x goes along a row, and such an access moves by one from row to row.
-// Kernels that take the matrix in tiles are host/pointwise.hpp and cuda/pointwise/transposed.cuh.
-// SPDX-License-Identifier: BSL-1.0
+// The kernel that takes the matrix in tiles is cuda/pointwise/transposed.cuh; the host has a wider notion
+// (host/tile.hpp). SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "sinter/kernels/body.hpp"

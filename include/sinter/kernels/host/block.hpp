@@ -7,6 +7,7 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/runs.hpp"
 #include "sinter/kernels/host/width.hpp"
 
 SINTER_WIDE_VECTORS
@@ -39,13 +40,18 @@ class block {
   }
   template <class At, class F>
   [[gnu::always_inline]] void runs(F f) const {
-    for_runs<At, V, Lanes, Aligned>(x_, r_, count_, args_.sizes, f);
+    for_runs<At, V, Lanes, Aligned, true>(x_, r_, count_, args_.sizes, f);
+  }
+  /// The same, without places for steps.
+  template <class At, class F>
+  [[gnu::always_inline]] void whole_runs(F f) const {
+    for_runs<At, V, Lanes, Aligned, false>(x_, r_, count_, args_.sizes, f);
   }
   /// f(lane, offset), in order.
   template <class At, class F>
   void one_by_one(F f) const {
     runs<At>([f](int first, int count, std::int64_t offset, auto step) {
-      for (int i = 0; i < count; ++i) f(first + i, offset + i * std::int64_t(step));
+      for (int i = 0; i < count; ++i) f(first + i, offset + along(step, i));
       keep_stores();
     });
   }

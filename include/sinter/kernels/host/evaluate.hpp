@@ -74,11 +74,11 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   bool moves_by_one(std::int64_t x, std::int64_t columns, int rows) const {
     return (row_to_row<S>::holds(x, x + (rows - 1) * columns, rows - 1, args_.sizes) && ...);
   }
-  /// Turns what they read for so many rows of `count` columns at x; blocks of these are then evaluated from that.
-  /// The same of `count` rows of so many elements each.
-  void turn_loads(std::int64_t x, int count, int rows) {
+  /// Turns what they read for so many rows of `count` columns at x; blocks of these are then evaluated from that. Whole
+  /// rows become one. Or for `count` short rows of so many elements.
+  void turn_loads(std::int64_t x, int count, int rows, bool are_whole = false) {
     seat(x, 0, count);
-    (base::template turn_load<I>(S{}, rows), ...);
+    (base::template turn_load<I>(S{}, rows, are_whole ? count : 0), ...);
   }
   /// What these rows store goes to a turned copy until turn_stores.
   void hold_stores() { (base::template take_place<I>(S{}), ...); }

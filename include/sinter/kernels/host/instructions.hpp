@@ -11,6 +11,7 @@
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/math.hpp"
 #include "sinter/kernels/host/lanes.hpp"
+#include "sinter/kernels/host/runs.hpp"
 #include "sinter/kernels/host/width.hpp"
 
 SINTER_WIDE_VECTORS
@@ -84,7 +85,7 @@ inline constexpr int rounded_at_once = 32;
   if ((is_low | is_high) != 0) return false;
   vector_of_float both;
   asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(both) : "v"(low), "v"(high));
-  *reinterpret_cast<vector_of_float*>(to) = both;
+  std::memcpy(to, &both, sizeof(both));  // at any address of bf16
   return true;
 }
 #else
@@ -116,7 +117,21 @@ template <class T, class Step, class Value>
           for_vector<rounded_at_once>([&](int j) { p[done + j] = narrow<T>(wide[j]); });
       }
   if (step == 1) for_lanes(count - done, [=](int i) { p[done + i] = narrow<T>(value(done + i)); });
-  else for_lanes(count, [=](int i) { p[i * static_cast<std::int64_t>(step)] = narrow<T>(value(i)); });
+  else for_lanes(count, [=](int i) { p[along(step, i)] = narrow<T>(value(i)); });
+}
+
+/// p[i * step] = value(i), rounded to T, where lanes are lit.
+template <class T, class Step, class Value>
+void write_lit(const bool* lit, T* p, int count, Step step, Value value) {
+  if constexpr (is_scattered<Step>) {
+    for (int i = 0; i < count; ++i)
+      if (lit[i]) p[along(step, i)] = narrow<T>(value(i));
+    keep_stores();
+  } else {
+    for_equal(lit, count, [=](int first, int n, bool lit) {
+      if (lit) write_run(p + along(step, first), n, step, [=](int i) { return value(first + i); });
+    });
+  }
 }
 
 /// to[i] = sqrt(from[i]), T float or double; both may be the same.
@@ -172,33 +187,6 @@ template <class T, class Value>
     write_part(to + start, part, from - start, begin - start, end - start);
   }
 }
-
-// ---- small squares turned ------------------------------------------------------------------------------------------
-
-/// to[j * stride + i] = from[i * step + j] for i and j below turned_at_once<T>.
-template <class T>
-inline constexpr int turned_at_once = 1;
-template <class T>
-void turn_small(T* to, std::int64_t, const T* from, std::int64_t) {
-  *to = *from;
-}
-#if defined(__GNUC__) && defined(__SSE2__) && !defined(__CUDACC__)
-typedef float four_floats __attribute__((vector_size(16), may_alias, aligned(sizeof(float))));
-template <>
-inline constexpr int turned_at_once<float> = 4;
-[[gnu::always_inline]] inline void turn_small(float* to, std::int64_t stride, const float* from, std::int64_t step) {
-  const auto row = [=](int i) { return *reinterpret_cast<const four_floats*>(from + i * step); };
-  const auto put = [=](int j, four_floats v) { *reinterpret_cast<four_floats*>(to + j * stride) = v; };
-  const four_floats a = row(0), b = row(1), c = row(2), d = row(3);
-  const four_floats ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  put(0, __builtin_shufflevector(ab, cd, 0, 1, 4, 5));
-  put(1, __builtin_shufflevector(ab, cd, 2, 3, 6, 7));
-  const four_floats last_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const four_floats last_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  put(2, __builtin_shufflevector(last_ab, last_cd, 0, 1, 4, 5));
-  put(3, __builtin_shufflevector(last_ab, last_cd, 2, 3, 6, 7));
-}
-#endif
 
 }  // namespace sinter::cpu::detail
 

@@ -58,10 +58,16 @@ struct steadiness<inside<At, Low, High>> {
     return step == 0 || (step == 1 && bounded && facts::aligned(v, lanes));
   }
 };
-template <class Statement>
-inline constexpr bool is_condition = false;
-template <class At, long Low, long High>
-inline constexpr bool is_condition<inside<At, Low, High>> = true;
+/// Whether what a statement reads or computes is the same for all lanes of a block, although its index expression uses
+/// the lane variable.
+template <class Statement, loop_var V, int Lanes, bool Aligned>
+inline constexpr bool stands_still = false;
+template <class At, long Low, long High, loop_var V, int Lanes, bool Aligned>
+inline constexpr bool stands_still<inside<At, Low, High>, V, Lanes, Aligned> =
+    Aligned&& steadiness<inside<At, Low, High>>::holds(V, Lanes);
+template <int Slot, class T, class At, int Mask, loop_var V, int Lanes, bool Aligned>
+inline constexpr bool stands_still<load<Slot, T, At, Mask>, V, Lanes, Aligned> = lane_step<At>::of(V, Lanes, Aligned) ==
+                                                                                 0;
 template <class Body>
 struct conditions;
 template <class... S>
@@ -72,9 +78,10 @@ struct conditions<body<S...>> {
 /// A block's arrays have to stay in the L1 cache (32 KiB and more on the hosts of today), so a long body gets fewer
 /// lanes; below 64 the cost of a loop's start shows, and in the folds of a row below 512. Without a fold shorter blocks
 /// are better: memory is read, computed with and written at the same time, and parts of a concatenation need no masks.
+inline constexpr int most_lanes = 512;
 template <class Body>
 inline constexpr int lanes_of = [] {
-  int lanes = Body::size <= 16 ? 512 : Body::size <= 24 ? 256 : Body::size <= 64 ? 128 : 64;
+  int lanes = Body::size <= 16 ? most_lanes : Body::size <= 24 ? 256 : Body::size <= 64 ? 128 : 64;
   if (body_facts<Body>::num_phases > 0) return lanes;
   if (lanes > 256) lanes = 256;
   for (int shorter = lanes; shorter >= 64; shorter /= 2)
@@ -170,13 +177,13 @@ struct layout<body<S...>, V, Aligned> {
     table t{};
     const auto& body = body_facts<body_type>::facts;
     const residence_hints hints[] = {hints_of<S, V, lanes, Aligned>..., residence_hints{}};
-    const bool steady[] = {(is_condition<S> && Aligned && steadiness<S>::holds(V, lanes))..., false};
+    const bool is_still[] = {stands_still<S, V, lanes, Aligned>..., false};
     int uses[size + 1] = {}, user[size + 1] = {}, weight[size + 1] = {}, read_at[size + 1] = {};
     bool costly[size + 1] = {};
     for (int s = 0; s < size; ++s) {
       const statement_info& info = body.info[s];
       t.varies[s] = V == loop_var::x ? info.reads_x || info.kind == statement_kind::reduce : info.reads_r;
-      if (steady[s]) t.varies[s] = false;
+      if (is_still[s]) t.varies[s] = false;
       for (int operand : info.operands)
         if (operand >= 0) {
           if (t.varies[operand] && info.kind != statement_kind::reduce) t.varies[s] = true;

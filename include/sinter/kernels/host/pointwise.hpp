@@ -32,7 +32,7 @@ void pointwise_between(const Args& args, std::int64_t first, std::int64_t last) 
   }
 }
 
-/// The square at (row, column).
+/// The square at (row, column). Where rows are no longer than it, lanes run on from one to the next.
 template <class Evaluator>
 [[gnu::noinline]] void evaluate_square(Evaluator& e, std::int64_t row, std::int64_t column, std::int64_t rows,
                                        std::int64_t columns) {
@@ -42,12 +42,16 @@ template <class Evaluator>
   for (std::int64_t x = row * columns + column; row < end;) {
     int height = static_cast<int>(end - row);
     while (!e.moves_by_one(x, columns, height)) height /= 2;
-    e.turn_loads(x, width, height);
-    for (int i = 0; i < height; ++i, ++row, x += columns)
-      for (int j = 0; j < width; j += Evaluator::lanes) {
-        e.seat_in_square(x + j, width - j < Evaluator::lanes ? width - j : Evaluator::lanes, i, j);
+    const bool is_whole = columns <= square;
+    e.turn_loads(x, width, height, is_whole);
+    const int lines = is_whole ? 1 : height, length = is_whole ? height * width : width;
+    for (int i = 0; i < lines; ++i)
+      for (int j = 0; j < length; j += Evaluator::lanes) {
+        e.seat_in_square(x + i * columns + j, length - j < Evaluator::lanes ? length - j : Evaluator::lanes, i, j);
         e.template rows<0>();
       }
+    row += height;
+    x += height * columns;
   }
 }
 
@@ -56,9 +60,10 @@ template <class Body, class Args>
 void pointwise_squares(const Args& args, std::int64_t columns, int threads) {
   using evaluator = detail::evaluator<Body, loop_var::x, Args, false>;
   const std::int64_t rows = args.numel / columns, across = (columns - 1) / square + 1;
-  parallel_for(0, ((rows - 1) / square + 1) * across, 1, threads, [&](std::int64_t first, std::int64_t last) {
+  const std::int64_t grain = columns < square ? square / columns : 1;
+  parallel_for(0, ((rows - 1) / square + 1) * across, grain, threads, [&](std::int64_t first, std::int64_t last) {
     evaluator e(args);
-    e.pass_squares(columns);
+    if (columns > square) e.pass_squares(columns);
     for (std::int64_t s = first; s < last; ++s)
       evaluate_square(e, s / across * square, s % across * square, rows, columns);
   });
@@ -71,10 +76,10 @@ template <class Body, class Args>
 void pointwise(const Args& args, int threads = 0) {
   static_assert(body_facts<Body>::num_phases == 0,
                 "sinter::cpu::pointwise: the body has a loop over r; sinter::cpu::reduction runs such bodies");
-  if constexpr (constexpr long columns = detail::tiled_columns<Body>; columns != 0) {
-    const std::int64_t length = sinter::detail::resolve(columns, args.sizes);
-    if (length > 1 && args.numel > length) return detail::pointwise_squares<Body>(args, length, threads);
-  }
+  using crossed_rows = detail::crossed_rows<Body>;
+  if constexpr (crossed_rows::columns != 0)
+    if (crossed_rows::pays(args.numel, args.sizes))
+      return detail::pointwise_squares<Body>(args, sinter::detail::resolve(crossed_rows::columns, args.sizes), threads);
   if (threads <= 0) threads = default_threads();
   const std::int64_t pieces = args.numel / detail::piece_elements / (threads * detail::pieces_per_thread);
   const std::int64_t grain = (pieces < 1 ? 1 : pieces) * detail::piece_elements;

@@ -9,10 +9,12 @@
 #include "sinter/base/dtype.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/ahead.hpp"
+#include "sinter/kernels/host/gather.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
 #include "sinter/kernels/host/quotient.hpp"
 #include "sinter/kernels/host/reduction_states.hpp"
+#include "sinter/kernels/host/runs.hpp"
 #include "sinter/kernels/host/scan.hpp"
 #include "sinter/kernels/host/storage.hpp"
 #include "sinter/kernels/host/tile.hpp"
@@ -135,6 +137,13 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     }
   }
 
+  /// The lanes of Mask that are true; null where all are.
+  template <int Mask>
+  const bool* lit_lanes(coverage lit) const {
+    if constexpr (differs<Mask>) return lit == coverage::all ? nullptr : at_slot<Mask>();
+    else return nullptr;
+  }
+
   template <int N, int Slot, class T, class At, int Mask>
   void evaluate(load<Slot, T, At, Mask>) {
     const T* const p = static_cast<const T*>(args_.pointers[Slot]);
@@ -147,17 +156,10 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
       point_to_row<N>();
       if (lit == coverage::none) fill<N>([](int) { return compute_t<T>(); });
       else if constexpr (where<N> == residence::uniform) at_slot<N>() = widen(p[offset<At>()]);
-      else if (lit == coverage::all)
-        runs<At>([out = at_slot<N>(), p](int first, int count, std::int64_t offset, auto step) {
-          read_run(out + first, p + offset, count, step);
-        });
-      else if constexpr (differs<Mask>)
+      else
         runs<At>(
-            [lanes = at_slot<Mask>(), out = at_slot<N>(), p](int first, int count, std::int64_t offset, auto step) {
-              for_equal(lanes + first, count, [=](int i, int n, bool lit) {
-                if (lit) read_run(out + first + i, p + offset + i * std::int64_t(step), n, step);
-                else for_lanes(n, [to = out + first + i](int j) { to[j] = compute_t<T>(); });
-              });
+            [p, lit = lit_lanes<Mask>(lit), out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
+              read_lit<differs<Mask>>(lit, out, p + offset, first, count, step);
             });
     }
   }
@@ -175,14 +177,14 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     return turned<N>() + (row_ + r_) * turned_stride<std::remove_const_t<element>> + column_;
   }
   template <int N, class Statement>
-  void turn_load(Statement, int) {}
+  void turn_load(Statement, int, int) {}
   template <int N, int Slot, class T, class At, int Mask>
-  void turn_load(load<Slot, T, At, Mask>, int rows) {
+  void turn_load(load<Slot, T, At, Mask>, int rows, int width) {
     if constexpr (turns<N>) {
       T* const to = row_memory<T, N>(square * turned_stride<T>);
       const T* const p = static_cast<const T*>(args_.pointers[Slot]);
-      runs<At>([=](int first, int count, std::int64_t offset, auto step) {
-        turn(to + first, turned_stride<T>, p + offset, step, count, rows);
+      base::template whole_runs<At>([=](int first, int count, std::int64_t offset, auto step) {
+        turn(to + first, width != 0 ? width : turned_stride<T>, p + offset, step, count, rows);
       });
       turned<N>() = to;
     }
@@ -199,7 +201,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   void turn_store(store<Slot, T, A, At, Mask>, int rows) {
     if constexpr (turns<N>) {
       T* const p = static_cast<T*>(args_.pointers[Slot]);
-      runs<At>([=, from = turned<N>()](int first, int count, std::int64_t offset, auto step) {
+      base::template whole_runs<At>([=, from = turned<N>()](int first, int count, std::int64_t offset, auto step) {
         turn(p + offset, step, from + first, turned_stride<T>, rows, count);
       });
     }
@@ -208,21 +210,20 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   template <int N, int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
   void evaluate(gather_load<Slot, T, At, Index, Coef, Bound, Mask>) {
     const T* const p = static_cast<const T*>(args_.pointers[Slot]);
-    const std::int64_t coef = resolve(Coef, args_.sizes), bound = resolve(Bound, args_.sizes);
-    const auto gather = [=, this](int lane, std::int64_t offset) {
-      bool lit = bound > 0;
-      if constexpr (Mask >= 0) lit = lit && value<Mask>(lane);
-      if (!lit) return compute_t<T>();
-      std::int64_t index = static_cast<std::int64_t>(value<Index>(lane));
-      if (index < 0) index += bound;
-      // An index out of range is the user's mistake and its result unspecified; memory stays untouched by it.
-      index = index < 0 ? 0 : index < bound ? index : bound - 1;
-      return widen(p[offset + coef * index]);
-    };
-    if constexpr (where<N> == residence::uniform) at_slot<N>() = gather(0, offset<At>());
-    else
-      base::template one_by_one<At>(
-          [gather, out = at_slot<N>()](int i, std::int64_t offset) { out[i] = gather(i, offset); });
+    const indexed_axis axis{resolve(Bound, args_.sizes), resolve(Coef, args_.sizes)};
+    const coverage lit = axis.extent > 0 ? covered<Mask>() : coverage::none;
+    if (lit == coverage::none) return fill<N>([](int) { return compute_t<T>(); });
+    if constexpr (where<N> == residence::uniform) {
+      at_slot<N>() = widen(p[offset<At>() + axis.offset(static_cast<std::int64_t>(value<Index>(0)))]);
+    } else {
+      runs<At>([=, this, lit = lit_lanes<Mask>(lit), out = at_slot<N>()](int first, int count, std::int64_t offset,
+                                                                         auto step) {
+        if constexpr (where<Index> == residence::uniform)
+          read_lit<differs<Mask>>(lit, out, p + offset + axis.offset(static_cast<std::int64_t>(value<Index>(0))), first,
+                                  count, step);
+        else gather_lit<differs<Mask>>(lit, out, p + offset, at_slot<Index>(), first, count, step, axis);
+      });
+    }
   }
 
   template <int N, int Slot, class T>
@@ -246,7 +247,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     if constexpr (where<N> == residence::uniform) at_slot<N>() = offset<At>();
     else
       runs<At>([out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
-        for_lanes(count, [=](int i) { out[first + i] = offset + i * std::int64_t(step); });
+        for_lanes(count, [=](int i) { out[first + i] = offset + along(step, i); });
       });
   }
   template <int N, class At, long Low, long High>
@@ -370,19 +371,13 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     if constexpr (!layout_type::facts.varies[N]) {
       p[offset<At>()] = narrow<T>(value<A>(0));
     } else {
-      if (lit == coverage::all)
-        runs<At>([this, p](int first, int count, std::int64_t offset, auto step) {
-          if (at_slot<N>() && step == 1) stream_lanes<A>(p + offset, first, count);
-          else write_run(p + offset, count, step, [this, first](int i) { return value<A>(first + i); });
-        });
-      else if constexpr (differs<Mask>)
-        runs<At>([this, p](int first, int count, std::int64_t offset, auto step) {
-          for_equal(at_slot<Mask>() + first, count, [=, this](int i, int n, bool lit) {
-            if (lit)
-              write_run(p + offset + i * std::int64_t(step), n, step,
-                        [this, from = first + i](int j) { return value<A>(from + j); });
-          });
-        });
+      runs<At>([this, p, lit = lit_lanes<Mask>(lit)](int first, int count, std::int64_t offset, auto step) {
+        const auto from = [this, first](int i) { return value<A>(first + i); };
+        if constexpr (differs<Mask>)
+          if (lit != nullptr) return write_lit(lit + first, p + offset, count, step, from);
+        if (at_slot<N>() && step == 1) stream_lanes<A>(p + offset, first, count);
+        else write_run(p + offset, count, step, from);
+      });
     }
   }
 
