@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/math.hpp"
@@ -95,31 +96,32 @@ struct term_walk {
   }
 };
 
-/// Runs shorter than this cost more than to say of each lane where it lies.
-inline constexpr std::int64_t short_run = 32;
+/// Runs shorter than this cost more than to say of each lane where it lies, or, where the compiler knows their length
+/// and their loops have a constant one, shorter than that.
+inline constexpr std::int64_t short_run = 32, short_usual_run = 8;
 
-template <class At>
+template <class At, loop_var V>
 struct walk_of;
-template <long Offset, class... Terms>
-struct walk_of<at<Offset, Terms...>> {
-  static constexpr int size = sizeof...(Terms);
+template <long Offset, class... Terms, loop_var V>
+struct walk_of<at<Offset, Terms...>, V> {
+  static constexpr int size = (0 + ... + (term_facts<Terms>::variable == V));
   std::int64_t base, step = 0;
   term_walk walks[size + 1];
-  int used = 0;
 
   template <class Sizes>
-  walk_of(loop_var v, std::int64_t x, std::int64_t r, const Sizes& sizes) : base(resolve(Offset, sizes)) {
+  walk_of(std::int64_t x, std::int64_t r, const Sizes& sizes) : base(resolve(Offset, sizes)) {
+    [[maybe_unused]] int n = 0;
     (
         [&] {
           using t = term_facts<Terms>;
-          if (t::variable != v) {
-            base += t::value(v == loop_var::x ? r : x, sizes);
+          if constexpr (t::variable != V) {
+            base += t::value(V == loop_var::x ? r : x, sizes);
           } else {
-            term_walk& w = walks[used++];
+            term_walk& w = walks[n++];
             w.div = resolve(t::div, sizes);
             w.mod = resolve(t::mod, sizes);
             w.coef = resolve(t::coef, sizes);
-            w.start(v == loop_var::x ? x : r);
+            w.start(V == loop_var::x ? x : r);
             if (w.div == 1) step += w.coef;
           }
         }(),
@@ -128,35 +130,54 @@ struct walk_of<at<Offset, Terms...>> {
 
   /// Whether some term does something else after a few lanes.
   bool has_short_runs() const {
-    for (int k = 0; k < used; ++k)
+    for (int k = 0; k < size; ++k)
       if (walks[k].run() < short_run) return true;
     return false;
   }
-  static constexpr bool may_have_short_runs(loop_var v) {
-    const auto may = [v]<class Term>(Term) {
+  static constexpr bool may_have_short_runs() {
+    const auto may = []<class Term>(Term) {
       using t = term_facts<Term>;
       const long run = t::div == 1 ? t::mod : t::div;  // 0: without end; less: known when it runs
-      return t::variable == v && run != 0 && run < short_run;
+      return t::variable == V && run != 0 && run < short_run;
     };
     return (may(Terms{}) || ...);
   }
+
+  /// The length of most runs, if the compiler knows it: what divides all lengths after which a term does
+  /// something else.
+  static constexpr long usual_length = [] {
+    long length = 0;
+    [[maybe_unused]] const auto divide = [&length](long by) {
+      if (is_dynamic(by)) by = 1;
+      for (; by != 0; length = std::exchange(by, length % by)) continue;
+    };
+    (
+        [&] {
+          using t = term_facts<Terms>;
+          if (t::variable == V) divide(t::div != 1 ? t::div : t::mod);
+        }(),
+        ...);
+    return length;
+  }();
+  static constexpr bool has_usual_length = usual_length >= short_usual_run && usual_length < short_run;
 
   /// Calls f(first lane, count, offset, step) for runs of lanes over which the offset is offset + k * step.
   template <class F>
   void run(int count, F f) {
     for (int first = 0; first < count;) {
       std::int64_t length = count - first, offset = base;
-      for (int k = 0; k < used; ++k) {
+      for (int k = 0; k < size; ++k) {
         offset += walks[k].value * walks[k].coef;
         if (walks[k].left < length) length = walks[k].left;
       }
-      f(first, static_cast<int>(length), offset, step);
+      if (has_usual_length && length == usual_length) f(first, usual_length, offset, step);
+      else f(first, static_cast<int>(length), offset, step);
       first += static_cast<int>(length);
-      for (int k = 0; k < used; ++k) walks[k].advance(length);
+      for (int k = 0; k < size; ++k) walks[k].advance(length);
     }
   }
   bool is_near(int count) const {
-    for (int k = 0; k < used; ++k)
+    for (int k = 0; k < size; ++k)
       if (!walks[k].is_near(count)) return false;
     return true;
   }
@@ -165,7 +186,7 @@ struct walk_of<at<Offset, Terms...>> {
   void scatter(int count, F f) const {
     alignas(64) std::int32_t to[Lanes] = {};
     std::int64_t offset = base;
-    for (int k = 0; k < used; ++k) {
+    for (int k = 0; k < size; ++k) {
       offset += walks[k].value * walks[k].coef;
       walks[k].add_places(to, count);
     }
@@ -181,8 +202,8 @@ template <class At, loop_var V, int Lanes, bool Aligned, bool Scattered, class S
   if constexpr (step != at_facts<At>::irregular) {
     f(0, count, at_facts<At>::template offset<std::int64_t>(x, r, sizes), fixed_step<step>{});
   } else {
-    walk_of<At> walk(V, x, r, sizes);
-    if constexpr (Scattered && walk_of<At>::may_have_short_runs(V))
+    walk_of<At, V> walk(x, r, sizes);
+    if constexpr (Scattered && walk_of<At, V>::may_have_short_runs() && !walk_of<At, V>::has_usual_length)
       if (walk.has_short_runs() && walk.is_near(count)) return walk.template scatter<Lanes>(count, f);
     walk.run(count, f);
   }
