@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -70,9 +72,9 @@ TEST_CASE("elementary functions are within their bounds over all floats") {
   SINTER_CHECK(tanh, 2.3);
   SINTER_CHECK(erf, 2.0);
   SINTER_CHECK(sqrt, 0.5);
-  SINTER_CHECK(sin, 1.0);
-  SINTER_CHECK(cos, 1.0);
-  SINTER_CHECK(tan, 2.5);
+  SINTER_CHECK(sin, 0.7);
+  SINTER_CHECK(cos, 0.7);
+  SINTER_CHECK(tan, 1.9);
   SINTER_CHECK(floor, 0);
   SINTER_CHECK(ceil, 0);
   SINTER_CHECK(trunc, 0);
@@ -82,13 +84,67 @@ TEST_CASE("elementary functions are within their bounds over all floats") {
       "rsqrt", 1.5, [](float x) { return ops::rsqrt::apply(x); }, [](double x) { return 1 / std::sqrt(x); });
 }
 
-TEST_CASE("sine, cosine and tangent reduce floats of any size, also where the C library is preferred") {
-  namespace straight = sinter::math::straight;
-  check("sin", 0.85, straight::sin, [](double x) { return std::sin(x); });
-  check("cos", 0.85, straight::cos, [](double x) { return std::cos(x); });
-  check("tan", 2.5, straight::tan, [](double x) { return std::tan(x); });
-  CHECK(std::signbit(straight::sin(-0.0f)));
-  CHECK(std::signbit(straight::tan(-0.0f)));
+TEST_CASE("quick sine, cosine and tangent know the floats up to 2^22") {
+  namespace quick = sinter::math::quick;
+  const float last = 0x1.fffffep21f;
+  check(
+      "sin", 0.7, quick::sin, [](double x) { return std::sin(x); }, -last, last);
+  check(
+      "cos", 0.7, quick::cos, [](double x) { return std::cos(x); }, -last, last);
+  check(
+      "tan", 1.9, quick::tan, [](double x) { return std::tan(x); }, -last, last);
+  for (float x : {0x1p22f, -0x1p22f, 1e30f, INFINITY, -INFINITY, NAN}) {
+    CHECK(std::isnan(quick::sin(x)));
+    CHECK(std::isnan(quick::cos(x)));
+    CHECK(std::isnan(quick::tan(x)));
+  }
+}
+
+/// Whether two values have the same bits, or are both NaN.
+template <class T>
+static bool same(T x, T y) {
+  return x == y ? std::signbit(x) == std::signbit(y) : x != x && y != y;
+}
+
+template <class T>
+static void check_quick_division(int steps) {
+  namespace quick = sinter::math::quick;
+  if constexpr (quick::divides<T>) {
+    std::vector<T> values;
+    for (int e = -steps; e <= steps; ++e)
+      for (double d : {0x1p0, 0x1p0 + 0x1p-23, 0x1.8p0, 0x1.fffffep0, 0x1.921fb6p0, 0x1.999999999999ap0})
+        for (double sign : {1.0, -1.0}) values.push_back(static_cast<T>(sign * std::ldexp(d, e)));
+    using bounds = std::numeric_limits<T>;
+    for (T special :
+         {T(0), bounds::denorm_min(), bounds::min(), bounds::max(), bounds::infinity(), bounds::quiet_NaN()})
+      for (T sign : {T(1), T(-1)}) values.push_back(sign * special);
+    long wrong = 0, known = 0;
+    const auto look = [&](T value, T exact) {
+      known += value == value;
+      wrong += value == value && !same(value, exact);
+    };
+    const auto look_at = [&](T x, T y) {
+      look(quick::fmod(x, y), sinter::math::fmod(x, y));
+      look(quick::remainder(x, y), sinter::math::remainder(x, y));
+      look(quick::floor_divide(x, y), sinter::math::floor_divide(x, y));
+    };
+    for (T x : values)
+      for (T y : values) look_at(x, y);
+    CHECK(known > static_cast<long>(values.size() * values.size()));
+    // Next to multiples and to the middle between them, where the nearest multiple is in doubt.
+    for (T y : values)
+      for (int k = 1; k < 60; ++k)
+        for (int d = -3; d <= 3; ++d) {
+          T x = y * static_cast<T>(k) / 2;
+          for (int step = d; step != 0; step += step < 0 ? 1 : -1) x = std::nextafter(x, step < 0 ? T(0) : 4 * x);
+          look_at(x, y);
+        }
+    CHECK(wrong == 0);
+  }
+}
+TEST_CASE("quick division with a remainder is exact where it knows the answer") {
+  check_quick_division<float>(30);
+  check_quick_division<double>(60);
 }
 
 TEST_CASE("signed zeros survive the odd functions and the roundings") {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -68,6 +69,32 @@ TEST_CASE("integer division agrees with its law for every pair of bytes") {
       }
       const auto u = static_cast<std::uint8_t>(x), v = static_cast<std::uint8_t>(y);
       wrong += v != 0 && (ops::floor_divide::apply(u, v) != u / v || ops::remainder::apply(u, v) != u % v);
+    }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("integer division agrees with its law for integers of 32 bits, and wraps as its type does") {
+  std::vector<std::int32_t> values{0, 46340, 46341, 715827882, -715827883};
+  for (int shift = 0; shift < 32; ++shift)
+    for (std::int64_t d = -2; d <= 2; ++d)
+      for (std::int64_t sign : {1, -1})
+        values.push_back(static_cast<std::int32_t>(sign * (std::int64_t(1) << shift) + d));
+  std::uint32_t state = 1;
+  for (int i = 0; i < 600; ++i) {
+    state = state * 1664525u + 1013904223u;
+    values.push_back(static_cast<std::int32_t>(state) >> (i % 28));
+  }
+  long wrong = 0;
+  for (std::int64_t x : values)
+    for (std::int64_t y : values) {
+      const auto a = static_cast<std::int32_t>(x), b = static_cast<std::int32_t>(y);
+      const auto q = ops::floor_divide::apply(a, b), r = ops::remainder::apply(a, b), m = ops::fmod::apply(a, b);
+      if (y == 0) {
+        wrong += q != 0 || r != 0 || m != 0;
+      } else {
+        const std::int64_t rest = x % y, floored = rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+        wrong += m != rest || r != floored || q != static_cast<std::int32_t>((x - floored) / y);
+      }
     }
   CHECK(wrong == 0);
 }

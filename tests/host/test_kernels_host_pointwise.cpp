@@ -96,18 +96,18 @@ void check_broadcasts(i64 i, i64 j, i64 k) {
 
 }  // namespace
 
-TEST_CASE("results are rounded to bf16 wherever they lie: subnormal, infinite, NaN") {
-  using product = body<load<0, bf16, linear>, load<1, float, at<0>>, compute<ops::mul, float, float, 0, 1>,
-                       store<2, bf16, 2, linear>>;
-  std::vector<bf16> x, y(65536);
-  for (unsigned bits = 0; bits < 65536; ++bits) x.push_back(bf16::from_bits(static_cast<std::uint16_t>(bits)));
+TEST_CASE_TEMPLATE("results are rounded to 16 bits wherever they lie: subnormal, infinite, NaN", T, bf16, f16) {
+  using product =
+      body<load<0, T, linear>, load<1, float, at<0>>, compute<ops::mul, float, float, 0, 1>, store<2, T, 2, linear>>;
+  std::vector<T> x, y(65536);
+  for (unsigned bits = 0; bits < 65536; ++bits) x.push_back(T::from_bits(static_cast<std::uint16_t>(bits)));
   for (float factor : {1.0f, 1.00390625f, -0.7f, 1e-30f, 3e20f, NAN}) {
     arguments<3, 0, 0> args{{x.data(), &factor, y.data()}, {}, {}, 65536, 1};
     cpu::pointwise<product>(args, 1);
     int wrong = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const float exact = widen(x[i]) * factor;
-      wrong += std::isnan(exact) ? !std::isnan(widen(y[i])) : y[i].bits != narrow<bf16>(exact).bits;
+      wrong += std::isnan(exact) ? !std::isnan(widen(y[i])) : y[i].bits != narrow<T>(exact).bits;
     }
     CAPTURE(factor);
     CHECK(wrong == 0);

@@ -150,6 +150,12 @@ SINTER_HOST_DEVICE constexpr T sign(T x) {
   return sub(select(x > T(0), T(1), T(0)), select(negative(x), T(1), T(0)));
 }
 
+template <class T>
+SINTER_HOST_DEVICE constexpr T copysign(T x, T y) {
+  if constexpr (std::is_same_v<T, float>) return __builtin_copysignf(x, y);
+  else return __builtin_copysign(x, y);
+}
+
 /// True division; the dtype rule sees to it that operands are floating.
 template <class T>
 SINTER_HOST_DEVICE constexpr T div(T x, T y) {
@@ -173,13 +179,45 @@ SINTER_HOST_DEVICE constexpr T fma(T x, T y, T z) {
 
 namespace detail {
 
+/// select, by a mask of integers too: they are divided only where one is chosen, or g++ would branch.
+template <class T>
+SINTER_HOST_DEVICE constexpr T select_bits(bool c, T x, T y) {
+#ifndef __CUDA_ARCH__
+  using bits = unsigned_t<T>;
+  const bits mask = bits(0) - static_cast<bits>(c);
+  return static_cast<T>((static_cast<bits>(x) & mask) | (static_cast<bits>(y) & ~mask));
+#else
+  return c ? x : y;
+#endif
+}
+
+/// x / y towards zero, where the type has it.
+template <class T>
+SINTER_HOST_DEVICE constexpr T plain_quotient(T x, T y) {
+#ifndef __CUDA_ARCH__
+  if constexpr (sizeof(T) <= 4) {
+    // Of floating numbers, as processors divide no vectors of integers: |x| + 1/2 lies between the same multiples of y
+    // as |x|, and farther from both than roundings lead.
+    using real = std::conditional_t<sizeof(T) == 1, float, double>;
+    const auto a = static_cast<real>(x);
+    return static_cast<T>(static_cast<std::int32_t>((a + copysign(real(0.5), a)) * (real(1) / static_cast<real>(y))));
+  }
+#endif
+  return static_cast<T>(x / y);
+}
+
 /// Quotient towards zero.
 template <class T>
 SINTER_HOST_DEVICE constexpr T quotient(T x, T y) {
-  const bool trivial = y == T(0) || (std::is_signed_v<T> && y == T(-1));
-  const T safe = trivial ? T(1) : y;
-  const T q = static_cast<T>(x / safe);
-  return y == T(0) ? T(0) : trivial ? neg(x) : q;
+  const bool trivial = either(y == T(0), std::is_signed_v<T> && y == T(-1));
+  const T q = plain_quotient(x, select_bits(trivial, T(1), y));
+  return select_bits(trivial, mul(x, y), q);
+}
+
+/// Whether a remainder that is not zero has another sign than y.
+template <class T>
+SINTER_HOST_DEVICE constexpr bool crosses(T m, T y) {
+  return negative(select_bits(negative(y), neg(m), m));
 }
 
 }  // namespace detail
@@ -189,14 +227,15 @@ template <class T>
 SINTER_HOST_DEVICE constexpr T fmod(T x, T y) {
   if constexpr (std::is_same_v<T, float>) return ::fmodf(x, y);
   else if constexpr (std::is_same_v<T, double>) return ::fmod(x, y);
-  else return y == T(0) ? T(0) : sub(x, mul(detail::quotient(x, y), y));
+  else return detail::select_bits(y == T(0), T(0), sub(x, mul(detail::quotient(x, y), y)));
 }
 
 /// Sign of the divisor, as Python's %.
 template <class T>
 SINTER_HOST_DEVICE constexpr T remainder(T x, T y) {
   const T m = fmod(x, y);
-  return m != T(0) && negative(m) != negative(y) ? add(m, y) : m;
+  if constexpr (is_float<T>) return m != T(0) && negative(m) != negative(y) ? m + y : m;
+  else return detail::select_bits(detail::crosses(m, y), add(m, y), m);
 }
 
 /// Towards minus infinity, as Python's //.
@@ -215,8 +254,7 @@ SINTER_HOST_DEVICE constexpr T floor_divide(T x, T y) {
     return q == T(0) ? x / y * T(0) : whole;  // a zero with the quotient's sign
   } else {
     const T q = detail::quotient(x, y);
-    const T m = fmod(x, y);
-    return m != T(0) && negative(m) != negative(y) ? sub(q, T(1)) : q;
+    return detail::select_bits(detail::crosses(fmod(x, y), y), sub(q, T(1)), q);
   }
 }
 

@@ -53,17 +53,16 @@ SINTER_HOST_DEVICE constexpr float f16_to_float_bitwise(std::uint16_t bits) {
 
 SINTER_HOST_DEVICE constexpr std::uint16_t float_to_f16_bitwise(float value) {
   const auto u = __builtin_bit_cast(std::uint32_t, value);
-  const std::uint32_t sign = (u >> 16) & 0x8000u;
   const std::uint32_t magnitude = u & 0x7fffffffu;
-  const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  // One ulp of 0.5f is the smallest f16: the addition rounds half to even at the right bit. Larger values, which take
-  // another path, are replaced first so that nothing overflows.
-  const bool small = magnitude < (113u << 23);
-  const std::uint32_t subnormal =
-      __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, choose(small, magnitude, 0u)) + 0.5f) - (126u << 23);
-  const std::uint32_t finite = choose(small, subnormal, normal);
-  const std::uint32_t special = choose(magnitude > 0x7f800000u, 0x7e00u, 0x7c00u);
-  return static_cast<std::uint16_t>(sign | choose(magnitude >= (143u << 23), special, finite));
+  const std::uint32_t finite = choose(magnitude < (143u << 23), magnitude, 143u << 23);  // 2^16, which gives infinity
+  // The sum with 2^13 times the power of two below it, of which one ulp is one of f16: the addition rounds half to even
+  // at the right bit. f16's subnormals all have the ulp of 2^-14.
+  const std::uint32_t power = choose(finite < (113u << 23), 113u << 23, finite & 0x7f800000u),
+                      large = power + (13u << 23);
+  const auto sum = __builtin_bit_cast(float, finite) + __builtin_bit_cast(float, large);
+  const std::uint32_t half = (power >> 13) - (113u << 10) + (__builtin_bit_cast(std::uint32_t, sum) - large);
+  // In the upper half, or g++ would compute some of it in 16 bits, with twice the instructions.
+  return static_cast<std::uint16_t>(((u & 0x80000000u) | choose(value == value, half << 16, 0x7e000000u)) >> 16);
 }
 
 SINTER_HOST_DEVICE constexpr std::uint16_t float_to_bf16(float value) {

@@ -22,12 +22,21 @@ constexpr float with_sign(float x, float y) { return from_bits((bits(x) & 0x7fff
 constexpr float lend_sign(float x, float y) { return from_bits(bits(x) | (bits(y) & 0x80000000u)); }
 
 /// c[0] + c[1] x + ... by fours: what waits for each other is a third of Horner's chain, and that is what costs.
-constexpr float polynomial(float, float a) { return a; }
-constexpr float polynomial(float x, float a, float b) { return a + x * b; }
-constexpr float polynomial(float x, float a, float b, float c) { return (a + x * b) + x * x * c; }
-template <class... C>
-constexpr float polynomial(float x, float a, float b, float c, float d, C... rest) {
-  const float z = x * x, low = a + x * b, high = c + x * d;
+template <class T>
+constexpr T polynomial(T, T a) {
+  return a;
+}
+template <class T>
+constexpr T polynomial(T x, T a, T b) {
+  return a + x * b;
+}
+template <class T>
+constexpr T polynomial(T x, T a, T b, T c) {
+  return (a + x * b) + x * x * c;
+}
+template <class T, class... C>
+constexpr T polynomial(T x, T a, T b, T c, T d, C... rest) {
+  const T z = x * x, low = a + x * b, high = c + x * d;
   if constexpr (sizeof...(C) == 0) return low + z * high;
   else if constexpr (sizeof...(C) <= 2)
     return low + z * (high + z * polynomial(x, rest...));  // z * z would not be sooner
@@ -219,79 +228,6 @@ constexpr float gelu(float x) {
   e = (e + e) - e * e;
   e = (e + e) - e * e;
   return half + magnitude(half) * e;
-}
-
-// ---- sine, cosine, tangent -----------------------------------------------------------------------------------------
-
-/// Whether they are worth it: they read tables, and without wide gathers a loop of the C library's sinf is faster.
-#if defined(__AVX512F__)
-inline constexpr bool has_fast_sine = true;
-#else
-inline constexpr bool has_fast_sine = false;
-#endif
-
-// 2^(8j-150) * 2/pi mod 4 for j = 15 ... 31 in three parts: of the first two, products with 32-bit integers are exact.
-// So a float of any size is reduced by three multiplications, without the division's remainder ever being lost.
-inline constexpr double turns_high[] = {0x0p0,         0x0p0,        0x1.48p-15,   0x1.45fp-7,   -0x1.7419fp0,
-                                        -0x1.9f24p-4,  -0x1.f246cp0, 0x1.b9391p0,  0x1.39105p0,  0x1.1054ap0,
-                                        0x1.529fcp-2,  0x1.4fe14p-1, -0x1.ec54p-5, 0x1.3abe8p-1, 0x1.5f47dp0,
-                                        -0x1.70566p-1, -0x1.59648p-3};
-inline constexpr double turns_middle[] = {0x1.46p-31,     0x1.45f3p-23,   -0x1.067cap-22, 0x1.836e4p-22, -0x1.23638p-23,
-                                          -0x1.b1bbep-22, -0x1.bbeaep-22, 0x1.52ap-26,    0x1.29fc2p-22, 0x1.fc276p-22,
-                                          0x1.3abfp-25,   -0x1.505cp-23,  -0x1.7056p-25,  0x1.f534ep-22, 0x1.34ddcp-22,
-                                          0x1.bb81cp-23,  0x1.c0db6p-22};
-inline constexpr double turns_low[] = {-0x1.9f246c6efab58p-44, 0x1.b727220a94fe1p-45,  0x1.c9c882a53f84fp-43,
-                                       0x1.c882a53f84ebp-43,   0x1.054a7f09d5f48p-44,  -0x1.5ac07b1505c16p-43,
-                                       0x1.3f84eafa3ea6ap-43,  -0x1.ec54170565912p-45, 0x1.d5f47d4d37703p-44,
-                                       -0x1.05c1596447e49p-43, -0x1.c1596447e493bp-43, -0x1.596447e493ad5p-43,
-                                       -0x1.6447e493ad4cep-43, -0x1.1f924eb53361ep-45, 0x1.b6c52b3278872p-47,
-                                       -0x1.275a99b0ef1bfp-44, 0x1.4acc9e21c821p-45};
-
-/// The sine and cosine of x - quadrant * pi/2, which lies in [-pi/4, pi/4].
-struct sin_cos {
-  std::uint32_t quadrant;
-  float sin, cos;
-};
-constexpr sin_cos split_sin(float x) {
-  const bool tiny = magnitude(x) < 0x1.921fb4p-1f;  // already there
-  const auto exponent = static_cast<std::int32_t>(bits(select(tiny, 1.0f, x)) << 1 >> 24);
-  const std::int32_t j = exponent >> 3;
-  const double whole =
-      static_cast<double>(x) * __builtin_bit_cast(double, static_cast<std::uint64_t>(1023 + 150 - 8 * j) << 52);
-  constexpr double shift = 0x1.8p52;
-  const double high = whole * turns_high[j - 15];
-  const double shifted = high + shift;  // rounds to the nearest integer, which its last bits then hold
-  const double turns = (high - (shifted - shift)) + whole * turns_middle[j - 15];  // exact, and up to 2^9
-  const double again = turns + shift;
-  const double rest = (turns - (again - shift)) + whole * turns_low[j - 15];
-  const auto n = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, shifted)) +
-                 static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, again));
-  const double angle = rest * 0x1.921fb54442d18p0;
-  const auto rounded = static_cast<float>(angle);
-  const float r = select(tiny, x, rounded), z = r * r;
-  const float low = select(tiny, 0.0f, static_cast<float>(angle - static_cast<double>(rounded)));
-  const float sine =
-      r + (r * z * polynomial(z, -0x1.555546p-3f, 0x1.11075cp-7f, -0x1.994cfap-13f) + low * (1.0f - 0.5f * z));
-  const float coarse = 1.0f - 0.5f * z;
-  const float fine = z * z * polynomial(z, 0x1.55554ap-5f, -0x1.6c0c2ep-10f, 0x1.99ea04p-16f) - r * low;
-  const float cosine = coarse + (((1.0f - coarse) - 0.5f * z) + fine);
-  return {n & (static_cast<std::uint32_t>(tiny) - 1u), with_sign(sine, r), cosine};
-}
-/// 0.85 ulp.
-constexpr float sin(float x) {
-  const sin_cos s = split_sin(x);
-  return from_bits(bits(select((s.quadrant & 1) != 0, s.cos, s.sin)) ^ ((s.quadrant & 2) << 30));
-}
-/// 0.85 ulp.
-constexpr float cos(float x) {
-  const sin_cos s = split_sin(x);
-  return from_bits(bits(select((s.quadrant & 1) != 0, s.sin, s.cos)) ^ (((s.quadrant + 1) & 2) << 30));
-}
-/// 2.4 ulp.
-constexpr float tan(float x) {
-  const sin_cos s = split_sin(x);
-  const bool odd = (s.quadrant & 1) != 0;
-  return select(odd, -s.cos, s.sin) / select(odd, s.sin, s.cos);
 }
 
 // ---- square root ---------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // Elementary functions and activations as PyTorch defines them, for the compute types, on host and device. For float,
-// device_math.hpp and host_math.hpp where it matters; otherwise CUDA's functions and the C library's.
+// device_math.hpp, host_math.hpp and host_quick.hpp where it matters; otherwise CUDA's functions and the C library's.
 // Arithmetic, division and order are arithmetic.hpp's matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
@@ -11,6 +11,7 @@
 #include "sinter/base/config.hpp"
 #include "sinter/base/device_math.hpp"
 #include "sinter/base/host_math.hpp"
+#include "sinter/base/host_quick.hpp"
 
 namespace sinter::math {
 
@@ -60,9 +61,6 @@ SINTER_FUNCTION(atan2)
 SINTER_FUNCTION(hypot)
 #undef SINTER_FUNCTION
 
-SINTER_HOST_DEVICE inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
-SINTER_HOST_DEVICE inline double copysign(double x, double y) { return __builtin_copysign(x, y); }
-
 template <class T>
 SINTER_HOST_DEVICE constexpr T pow(T x, T y) {
   if constexpr (std::is_same_v<T, float>) return ::powf(x, y);
@@ -74,10 +72,10 @@ SINTER_HOST_DEVICE constexpr T pow(T x, T y) {
 #define SINTER_FUNCTION(name) \
   SINTER_HOST_DEVICE inline float name(float x) { return device::name(x); }
 #else
-#define SINTER_FUNCTION(name)                                        \
-  SINTER_HOST_DEVICE inline float name(float x) {                    \
-    if constexpr (straight::has_fast_sine) return straight::name(x); \
-    else return ::name##f(x);                                        \
+#define SINTER_FUNCTION(name)                     \
+  SINTER_HOST_DEVICE inline float name(float x) { \
+    const float known = quick::name(x);           \
+    return known == known ? known : ::name##f(x); \
   }
 #endif
 SINTER_FUNCTION(sin)

@@ -76,14 +76,13 @@ constexpr bool is_scan(op o) { return row(o).kind == op_kind::scan; }
 /// Ops that cost more than to write a value down and read it again: eight instructions at least.
 constexpr bool is_costly(op o) { return (o >= op::exp && o <= op::lgamma) || (o >= op::elu && o <= op::mish); }
 
-/// Whether a host loop around the scalar meaning of a pointwise op, in operands of t, is vector code: neither calls of
-/// the C library nor integer division nor loops inside.
+/// Whether a host loop around the scalar meaning of a pointwise op, in compute type t, is vector code: neither calls of
+/// the C library nor 64-bit division nor loops inside.
 constexpr bool is_vector_code(op o, dtype t) {
-  const bool divides = o == op::floor_divide || o == op::remainder || o == op::fmod || o == op::pow;
-  const bool called = o == op::atan2 || o == op::hypot || o == op::erfc || o == op::lgamma ||
-                      (o >= op::asin && o <= op::cosh) || (o >= op::asinh && o <= op::atanh) ||
-                      (o >= op::sin && o <= op::tan && !math::straight::has_fast_sine);
-  if (divides || called) return false;
+  if (o == op::floor_divide || o == op::remainder || o == op::fmod) return !is_floating(t) && t != dtype::i64;
+  const bool called = o == op::pow || o == op::atan2 || o == op::hypot || o == op::erfc || o == op::lgamma ||
+                      (o >= op::sin && o <= op::cosh) || (o >= op::asinh && o <= op::atanh);
+  if (called) return false;
   if (t != dtype::f64) return true;
   // host_math.hpp has no double.
   return !(o >= op::sqrt && o <= op::frac) && !(o >= op::elu && o <= op::mish) && o != op::tanhshrink;

@@ -1,7 +1,7 @@
 // What processors do in one instruction and compilers do not make of a loop: square roots (std::sqrt has to set errno,
 // and base/host_math.hpp's straight-line root costs ten times as much), stores that go past the cache (an ordinary
-// store first reads the line that it overwrites), and rounding to bf16 (seven instructions in integers). Where there is
-// no such instruction, plain code stands in. SPDX-License-Identifier: BSL-1.0
+// store first reads the line that it overwrites), and rounding to f16 and bf16 (seven instructions in integers and
+// more). Where there is no such instruction, plain code stands in. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -72,10 +72,31 @@ inline void stream_vector(T*, const T*) {}
 inline void finish_streams() {}
 #endif
 
-// Floats as bf16, two vectors at once. The instruction takes subnormal floats for zeros, so they are looked for first.
+// A line of floats as sixteen bits: to[i] = T(from[i]) for `rounded_at_once<T>` of them; false, and nothing is written,
+// where the instruction does not know all of them.
+template <class T>
+inline constexpr int rounded_at_once = 0;
+template <class T>
+inline bool round_vectors(T*, const float*) {
+  return false;
+}
+#if defined(__F16C__) && defined(__GNUC__) && defined(__x86_64__)
+template <>
+inline constexpr int rounded_at_once<f16> = 32;
+[[gnu::always_inline]] inline bool round_vectors(f16* to, const float* from) {
+  typedef float half_vector __attribute__((vector_size(vector_bytes / 2), may_alias, aligned(sizeof(f16))));
+  constexpr int lanes = vector_bytes / static_cast<int>(sizeof(float));
+  for (int k = 0; k < rounded_at_once<f16>; k += lanes) {
+    const vector_of_float v = *reinterpret_cast<const vector_of_float*>(from + k);
+    asm("vcvtps2ph $0, %1, %0" : "=m"(*reinterpret_cast<half_vector*>(to + k)) : "v"(v));
+  }
+  return true;
+}
+#endif
 #if defined(__AVX512BF16__) && defined(__AVX512DQ__) && defined(__GNUC__) && defined(__x86_64__)
-inline constexpr int rounded_at_once = 32;
-/// to[i] = bf16(from[i]); false, and nothing is written, if some float is subnormal.
+template <>
+inline constexpr int rounded_at_once<bf16> = 32;
+/// Two vectors at once, none of which may be subnormal: the instruction takes these for zeros.
 [[gnu::always_inline]] inline bool round_vectors(bf16* to, const float* from) {
   const vector_of_float low = *reinterpret_cast<const vector_of_float*>(from),
                         high = *reinterpret_cast<const vector_of_float*>(from + 16);
@@ -88,15 +109,12 @@ inline constexpr int rounded_at_once = 32;
   std::memcpy(to, &both, sizeof(both));  // at any address of bf16
   return true;
 }
-#else
-inline constexpr int rounded_at_once = 0;
-inline bool round_vectors(bf16*, const float*) { return false; }
 #endif
 
 /// p[j] = value(j), rounded to T, for a whole line.
 template <int Count, class T, class Value>
 [[gnu::always_inline]] inline void write_line(T* p, Value value) {
-  if constexpr (std::is_same_v<T, bf16> && rounded_at_once == Count) {
+  if constexpr (rounded_at_once<T> == Count) {
     alignas(64) float wide[Count];
     for_vector<Count>([&](int j) { wide[j] = value(j); });
     if (!round_vectors(p, wide)) for_vector<Count>([&](int j) { p[j] = narrow<T>(wide[j]); });
@@ -108,14 +126,10 @@ template <int Count, class T, class Value>
 template <class T, class Step, class Value>
 [[gnu::always_inline]] inline void write_run(T* p, int count, Step step, Value value) {
   int done = 0;
-  if constexpr (std::is_same_v<T, bf16> && rounded_at_once > 0)
+  if constexpr (constexpr int at_once = rounded_at_once<T>; at_once > 0)
     if (step == 1)
-      for (; done + rounded_at_once <= count; done += rounded_at_once) {
-        alignas(64) float wide[rounded_at_once];
-        for_vector<rounded_at_once>([&](int j) { wide[j] = value(done + j); });
-        if (!round_vectors(p + done, wide))
-          for_vector<rounded_at_once>([&](int j) { p[done + j] = narrow<T>(wide[j]); });
-      }
+      for (; done + at_once <= count; done += at_once)
+        write_line<at_once>(p + done, [=](int j) { return value(done + j); });
   if (step == 1) for_lanes(count - done, [=](int i) { p[done + i] = narrow<T>(value(done + i)); });
   else for_lanes(count, [=](int i) { p[along(step, i)] = narrow<T>(value(i)); });
 }

@@ -89,31 +89,20 @@ inline constexpr int lanes_of = [] {
   return lanes;
 }();
 
-/// Ops whose code calls the C library or branches (math.hpp: most elementary functions of double, few of float), or
-/// that work on arrays: a loop around them is not vector code, so what they read and what they give goes through
-/// arrays, and the loops before and after them stay vectors.
-constexpr bool is_simple(op o, bool is_float) {
+/// Ops that do not work on arrays (roots, quick.hpp's, folds of pairs) and whose code is vector code: a loop around any
+/// other is computed from arrays to arrays, and the loops before and after it stay vectors.
+constexpr bool is_simple(op o, dtype t) {
   switch (o) {
-    case op::floor_divide:
-    case op::remainder:
-    case op::fmod:
-    case op::pow:
-    case op::atan2:
-    case op::hypot:
+    case op::sqrt:
+    case op::rsqrt:
     case op::argmax:
     case op::argmin:
     case op::m2:
     case op::sumexp:
     case op::logsumexp:
-    case op::lgamma:
-    case op::erfc:
-    case op::sqrt:
-    case op::rsqrt:
       return false;
     default:
-      if (o >= op::asin && o <= op::cosh) return false;
-      if (o >= op::asinh && o <= op::atanh) return false;
-      return is_float || (!(o >= op::exp && o <= op::erf) && !(o >= op::elu && o <= op::mish) && o != op::tanhshrink);
+      return is_vector_code(o, t);
   }
 }
 
@@ -149,10 +138,10 @@ inline constexpr residence_hints hints_of<accumulator<Which, T>, V, Lanes, Align
     std::is_floating_point_v<compute_t<T>>, false, true, true};  // integers accumulate in another type
 template <class Op, class T, class Result, int A, int B, int C, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<compute<Op, T, Result, A, B, C>, V, Lanes, Aligned>{
-    false, false, is_simple(Op::id, std::is_same_v<compute_t<T>, float>), false, is_costly(Op::id)};
+    false, false, is_simple(Op::id, dtype_of<compute_t<T>>), false, is_costly(Op::id)};
 template <class Op, class T, class Result, int A, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<reduce<Op, T, Result, A>, V, Lanes, Aligned>{
-    false, false, is_simple(Op::id, std::is_same_v<compute_t<T>, float>)};
+    false, false, is_simple(Op::id, dtype_of<compute_t<T>>)};
 
 template <class Op, class T, class Result, int A, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<scan<Op, T, Result, A>, V, Lanes, Aligned>{false, false, false};

@@ -12,6 +12,7 @@
 #include "sinter/kernels/host/gather.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/quick.hpp"
 #include "sinter/kernels/host/quotient.hpp"
 #include "sinter/kernels/host/reduction_states.hpp"
 #include "sinter/kernels/host/runs.hpp"
@@ -103,7 +104,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   /// Fills statement N with value(lane), or with value(0) if it is the same for all lanes.
   template <int N, class Value>
   [[gnu::always_inline]] void fill(Value value) {
-    if constexpr (where<N> == residence::kept) point_to_row<N>();
+    point_to_row<N>();
     if constexpr (where<N> == residence::uniform) at_slot<N>() = value(0);
     else if constexpr (where<N> == residence::lanes || where<N> == residence::kept)
       for_lanes(count_, [out = at_slot<N>(), value](int i) { out[i] = value(i); });
@@ -281,6 +282,10 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
         take_roots(at_slot<N>(), at_slot<N>(), count_);
       }
       if constexpr (Op::id == op::rsqrt) fill<N>([p = at_slot<N>()](int i) { return value_type<N>(1) / p[i]; });
+    } else if constexpr (quick<Op, compute_t<T>>::exists && where<N> != residence::uniform) {
+      point_to_row<N>();
+      const auto known = [this](int i) { return result(compute<quick<Op, compute_t<T>>, T, Result, A, B, C>{}, i); };
+      fill_quickly(at_slot<N>(), count_, known, [this, s](int i) { return result(s, i); });
     } else {
       fill<N>([this, s](int i) { return result(s, i); });
     }
