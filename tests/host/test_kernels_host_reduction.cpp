@@ -37,8 +37,8 @@ void check(Args args, std::vector<buffer*> slots, double slack = 1) {
 struct shape {
   i64 n, r;
 };
-const shape shapes[] = {{0, 5},   {5, 0},   {1, 1},    {1, 33},   {3, 31},   {33, 3},
-                        {5, 256}, {257, 7}, {2, 1000}, {300, 65}, {1, 20000}};
+const shape shapes[] = {{0, 5},   {5, 0},    {1, 1},    {1, 33},    {3, 31},    {33, 3},  {5, 256},
+                        {257, 7}, {2, 1000}, {300, 65}, {1, 20000}, {200, 128}, {60, 129}};
 
 template <class Op, class T, class Result, class At>
 void check_fold(double slack = 4) {
@@ -205,7 +205,8 @@ TEST_CASE_TEMPLATE("the same bits on any number of threads", At, along_r, along_
            reduce<ops::m2, float, float, 0>, store<2, float, 3, per_row>, compute<ops::sub, float, float, 0, 1>,
            compute<ops::exp, float, float, 5>, reduce<ops::sum, float, float, 6>, store<3, float, 7, per_row>>;
   constexpr orientation O = std::is_same_v<At, along_r> ? orientation::row : orientation::column;
-  for (const shape& e : {shape{1, 3000001}, shape{2, 100000}, shape{3, 16385}, shape{70, 20000}, shape{600, 900}}) {
+  for (const shape& e :
+       {shape{1, 3000001}, shape{2, 100000}, shape{3, 16385}, shape{70, 20000}, shape{600, 900}, shape{5000, 65}}) {
     const i64 n = e.n, r = e.r;
     std::vector<float> a(static_cast<std::size_t>(n * r));
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = noise(static_cast<i64>(i), 1e-3f) + 1e-4f;

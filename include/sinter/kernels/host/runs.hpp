@@ -98,7 +98,7 @@ struct term_walk {
 
 /// Runs shorter than this cost more than to say of each lane where it lies, or, where the compiler knows their length
 /// and their loops have a constant one, shorter than that.
-inline constexpr std::int64_t short_run = 32, short_usual_run = 8;
+inline constexpr std::int64_t short_run = 32, short_usual_run = 6;
 
 template <class At, loop_var V>
 struct walk_of;
