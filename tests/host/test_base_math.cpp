@@ -1,6 +1,7 @@
 // How exact the elementary functions of float are: over all exponents, signs and special values, against the C library
 // in double. The bounds are those the headers state, in units of the last place.
 // SPDX-License-Identifier: BSL-1.0
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -75,6 +76,15 @@ TEST_CASE("elementary functions are within their bounds over all floats") {
   SINTER_CHECK(sin, 0.7);
   SINTER_CHECK(cos, 0.7);
   SINTER_CHECK(tan, 1.9);
+  SINTER_CHECK(asin, 2.5);
+  SINTER_CHECK(acos, 2.5);
+  SINTER_CHECK(atan, 2.5);
+  SINTER_CHECK(sinh, 2.5);
+  SINTER_CHECK(cosh, 2.5);
+  SINTER_CHECK(asinh, 0.6);
+  SINTER_CHECK(acosh, 0.6);
+  SINTER_CHECK(atanh, 0.6);
+  SINTER_CHECK(erfc, 0.7);
   SINTER_CHECK(floor, 0);
   SINTER_CHECK(ceil, 0);
   SINTER_CHECK(trunc, 0);
@@ -82,6 +92,35 @@ TEST_CASE("elementary functions are within their bounds over all floats") {
       "round", 0, [](float x) { return ops::round::apply(x); }, [](double x) { return std::rint(x); });
   check(
       "rsqrt", 1.5, [](float x) { return ops::rsqrt::apply(x); }, [](double x) { return 1 / std::sqrt(x); });
+}
+
+template <class F, class G>
+static void check_pairs(const char* name, double bound, F function, G exact) {
+  std::vector<float> values;
+  for (std::uint32_t e = 0; e < 256; e += 3)
+    for (std::uint32_t fraction : {0x0u, 0x1u, 0x34567u, 0x3504f3u, 0x400000u, 0x654321u, 0x7fffffu})
+      values.push_back(from_bits((e << 23) + fraction));
+  for (float x = 0; x <= 4; x += 0.09375f) values.push_back(x), values.push_back(x + 0x1p-20f);
+  for (float x : {5.0f, 126.0f, 127.0f, 149.0f, 0x1.fffffep23f, 0x1p24f, FLT_MAX, INFINITY, NAN}) values.push_back(x);
+  for (std::size_t i = 0, n = values.size(); i < n; ++i) values.push_back(-values[i]);
+  double worst = 0;
+  float at_x = 0, at_y = 0;
+  for (float x : values)
+    for (float y : values) {
+      const float value = function(x, y);
+      const double e = exact(static_cast<double>(x), static_cast<double>(y));
+      const bool signs_agree = std::isnan(e) || std::signbit(value) == std::signbit(e);
+      const double distance = signs_agree ? ulps(value, e) : static_cast<double>(INFINITY);
+      if (!(distance <= worst)) worst = distance, at_x = x, at_y = y;
+    }
+  INFO(std::string(name) << ": " << worst << " ulp at " << at_x << ", " << at_y);
+  CHECK(worst <= bound);
+}
+TEST_CASE("functions of two floats are within their bounds, their special values exact") {
+  namespace straight = sinter::math::straight;
+  check_pairs("pow", 0.6, straight::pow, [](double x, double y) { return std::pow(x, y); });
+  check_pairs("atan2", 2.5, straight::atan2, [](double x, double y) { return std::atan2(x, y); });
+  check_pairs("hypot", 0.6, straight::hypot, [](double x, double y) { return std::hypot(x, y); });
 }
 
 TEST_CASE("quick sine, cosine and tangent know the floats up to 2^22") {
@@ -155,6 +194,12 @@ TEST_CASE("signed zeros survive the odd functions and the roundings") {
   CHECK(std::signbit(ops::erf::apply(zero)));
   CHECK(std::signbit(ops::sqrt::apply(zero)));
   CHECK(std::signbit(ops::sin::apply(zero)));
+  CHECK(std::signbit(ops::tan::apply(zero)));
+  CHECK(std::signbit(ops::asin::apply(zero)));
+  CHECK(std::signbit(ops::atan::apply(zero)));
+  CHECK(std::signbit(ops::sinh::apply(zero)));
+  CHECK(std::signbit(ops::asinh::apply(zero)));
+  CHECK(std::signbit(ops::atanh::apply(zero)));
   for (float x : {-0.0f, -0.25f}) {
     CHECK(std::signbit(ops::ceil::apply(x)));
     CHECK(std::signbit(ops::trunc::apply(x)));
