@@ -13,9 +13,6 @@ namespace sinter::math::straight {
 
 // ---- parts in double -----------------------------------------------------------------------------------------------
 
-constexpr std::uint64_t bits(double x) { return __builtin_bit_cast(std::uint64_t, x); }
-constexpr double from_bits(std::uint64_t u) { return __builtin_bit_cast(double, u); }
-
 /// The square root of a normal number or zero to an ulp of float or better: no function that sets errno.
 template <class T>
 constexpr T near_root(T v) {

@@ -12,6 +12,7 @@
 #include "sinter/base/device_math.hpp"
 #include "sinter/base/host_inverse.hpp"
 #include "sinter/base/host_math.hpp"
+#include "sinter/base/host_math_double.hpp"
 #include "sinter/base/host_quick.hpp"
 
 namespace sinter::math {
@@ -24,11 +25,20 @@ namespace sinter::math {
 #define SINTER_STRAIGHT(name, ...) straight::name(__VA_ARGS__)
 #endif
 
-// Straight-line on the host for float.
+// Straight-line on the host for float, and where it pays for double.
+#ifdef __CUDA_ARCH__
+#define SINTER_WIDE_FUNCTION(name) \
+  SINTER_HOST_DEVICE inline double name(double x) { return ::name(x); }
+#else
+#define SINTER_WIDE_FUNCTION(name)                                     \
+  SINTER_HOST_DEVICE inline double name(double x) {                    \
+    if constexpr (straight::has_fast_double) return straight::name(x); \
+    else return ::name(x);                                             \
+  }
+#endif
 #define SINTER_FUNCTION(name)                                                        \
   SINTER_HOST_DEVICE inline float name(float x) { return SINTER_STRAIGHT(name, x); } \
-  SINTER_HOST_DEVICE inline double name(double x) { return ::name(x); }
-SINTER_FUNCTION(sqrt)
+  SINTER_WIDE_FUNCTION(name)
 SINTER_FUNCTION(exp)
 SINTER_FUNCTION(exp2)
 SINTER_FUNCTION(expm1)
@@ -37,6 +47,14 @@ SINTER_FUNCTION(log2)
 SINTER_FUNCTION(log10)
 SINTER_FUNCTION(log1p)
 SINTER_FUNCTION(tanh)
+#undef SINTER_FUNCTION
+#undef SINTER_WIDE_FUNCTION
+
+// Straight-line on the host for float.
+#define SINTER_FUNCTION(name)                                                        \
+  SINTER_HOST_DEVICE inline float name(float x) { return SINTER_STRAIGHT(name, x); } \
+  SINTER_HOST_DEVICE inline double name(double x) { return ::name(x); }
+SINTER_FUNCTION(sqrt)
 SINTER_FUNCTION(erf)
 SINTER_FUNCTION(erfc)
 SINTER_FUNCTION(asin)

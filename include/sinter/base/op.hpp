@@ -83,9 +83,11 @@ constexpr bool is_vector_code(op o, dtype t) {
   if (o == op::lgamma || (o >= op::sin && o <= op::tan)) return false;
   if (o == op::pow) return t == dtype::f32 && math::straight::has_fast_pow;
   if (t != dtype::f64) return true;
-  // The functions of double are the C library's.
-  const bool called = o == op::atan2 || o == op::hypot || o == op::tanhshrink;
-  return !called && !(o >= op::sqrt && o <= op::frac) && !(o >= op::elu && o <= op::mish);
+  // Of double host_math_double.hpp has some; the others are the C library's.
+  const bool found = (o >= op::exp && o <= op::log1p) || o == op::tanh || o == op::tanhshrink ||
+                     (o >= op::elu && o <= op::mish && o != op::gelu);
+  if (found) return math::straight::has_fast_double;
+  return !(o >= op::sqrt && o <= op::frac) && o != op::atan2 && o != op::hypot && o != op::gelu;
 }
 
 /// What an op makes of its operands' common dtype (of select: of the last two).
