@@ -15,6 +15,8 @@ namespace sinter::math::straight {
 
 constexpr std::uint32_t bits(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 constexpr float from_bits(std::uint32_t u) { return __builtin_bit_cast(float, u); }
+constexpr std::uint64_t bits(double x) { return __builtin_bit_cast(std::uint64_t, x); }
+constexpr double from_bits(std::uint64_t u) { return __builtin_bit_cast(double, u); }
 constexpr float magnitude(float x) { return __builtin_fabsf(x); }
 /// |x| with the sign of y.
 constexpr float with_sign(float x, float y) { return from_bits((bits(x) & 0x7fffffffu) | (bits(y) & 0x80000000u)); }

@@ -1,5 +1,5 @@
 // Elementary functions and activations as PyTorch defines them, for the compute types, on host and device. For float,
-// device_math.hpp, host_math.hpp and host_quick.hpp where it matters; otherwise CUDA's functions and the C library's.
+// device_math.hpp and the host_ files where it matters; otherwise CUDA's functions and the C library's.
 // Arithmetic, division and order are arithmetic.hpp's matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
@@ -10,7 +10,9 @@
 #include "sinter/base/arithmetic.hpp"
 #include "sinter/base/config.hpp"
 #include "sinter/base/device_math.hpp"
+#include "sinter/base/host_inverse.hpp"
 #include "sinter/base/host_math.hpp"
+#include "sinter/base/host_math_double.hpp"
 #include "sinter/base/host_quick.hpp"
 
 namespace sinter::math {
@@ -23,11 +25,20 @@ namespace sinter::math {
 #define SINTER_STRAIGHT(name, ...) straight::name(__VA_ARGS__)
 #endif
 
-// Straight-line on the host for float.
+// Straight-line on the host for float, and where it pays for double.
+#ifdef __CUDA_ARCH__
+#define SINTER_WIDE_FUNCTION(name) \
+  SINTER_HOST_DEVICE inline double name(double x) { return ::name(x); }
+#else
+#define SINTER_WIDE_FUNCTION(name)                                     \
+  SINTER_HOST_DEVICE inline double name(double x) {                    \
+    if constexpr (straight::has_fast_double) return straight::name(x); \
+    else return ::name(x);                                             \
+  }
+#endif
 #define SINTER_FUNCTION(name)                                                        \
   SINTER_HOST_DEVICE inline float name(float x) { return SINTER_STRAIGHT(name, x); } \
-  SINTER_HOST_DEVICE inline double name(double x) { return ::name(x); }
-SINTER_FUNCTION(sqrt)
+  SINTER_WIDE_FUNCTION(name)
 SINTER_FUNCTION(exp)
 SINTER_FUNCTION(exp2)
 SINTER_FUNCTION(expm1)
@@ -36,12 +47,16 @@ SINTER_FUNCTION(log2)
 SINTER_FUNCTION(log10)
 SINTER_FUNCTION(log1p)
 SINTER_FUNCTION(tanh)
-SINTER_FUNCTION(erf)
 #undef SINTER_FUNCTION
+#undef SINTER_WIDE_FUNCTION
 
-#define SINTER_FUNCTION(name)                                            \
-  SINTER_HOST_DEVICE inline float name(float x) { return ::name##f(x); } \
+// Straight-line on the host for float.
+#define SINTER_FUNCTION(name)                                                        \
+  SINTER_HOST_DEVICE inline float name(float x) { return SINTER_STRAIGHT(name, x); } \
   SINTER_HOST_DEVICE inline double name(double x) { return ::name(x); }
+SINTER_FUNCTION(sqrt)
+SINTER_FUNCTION(erf)
+SINTER_FUNCTION(erfc)
 SINTER_FUNCTION(asin)
 SINTER_FUNCTION(acos)
 SINTER_FUNCTION(atan)
@@ -50,12 +65,13 @@ SINTER_FUNCTION(cosh)
 SINTER_FUNCTION(asinh)
 SINTER_FUNCTION(acosh)
 SINTER_FUNCTION(atanh)
-SINTER_FUNCTION(erfc)
-SINTER_FUNCTION(lgamma)
 #undef SINTER_FUNCTION
 
-#define SINTER_FUNCTION(name)                                                        \
-  SINTER_HOST_DEVICE inline float name(float x, float y) { return ::name##f(x, y); } \
+SINTER_HOST_DEVICE inline float lgamma(float x) { return ::lgammaf(x); }
+SINTER_HOST_DEVICE inline double lgamma(double x) { return ::lgamma(x); }
+
+#define SINTER_FUNCTION(name)                                                                    \
+  SINTER_HOST_DEVICE inline float name(float x, float y) { return SINTER_STRAIGHT(name, x, y); } \
   SINTER_HOST_DEVICE inline double name(double x, double y) { return ::name(x, y); }
 SINTER_FUNCTION(atan2)
 SINTER_FUNCTION(hypot)
@@ -63,6 +79,9 @@ SINTER_FUNCTION(hypot)
 
 template <class T>
 SINTER_HOST_DEVICE constexpr T pow(T x, T y) {
+#ifndef __CUDA_ARCH__
+  if constexpr (std::is_same_v<T, float> && straight::has_fast_pow) return straight::pow(x, y);
+#endif
   if constexpr (std::is_same_v<T, float>) return ::powf(x, y);
   else if constexpr (std::is_same_v<T, double>) return ::pow(x, y);
   else return integer_pow(x, y);

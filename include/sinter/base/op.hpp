@@ -80,12 +80,14 @@ constexpr bool is_costly(op o) { return (o >= op::exp && o <= op::lgamma) || (o 
 /// the C library nor 64-bit division nor loops inside.
 constexpr bool is_vector_code(op o, dtype t) {
   if (o == op::floor_divide || o == op::remainder || o == op::fmod) return !is_floating(t) && t != dtype::i64;
-  const bool called = o == op::pow || o == op::atan2 || o == op::hypot || o == op::erfc || o == op::lgamma ||
-                      (o >= op::sin && o <= op::cosh) || (o >= op::asinh && o <= op::atanh);
-  if (called) return false;
+  if (o == op::lgamma || (o >= op::sin && o <= op::tan)) return false;
+  if (o == op::pow) return t == dtype::f32 && math::straight::has_fast_pow;
   if (t != dtype::f64) return true;
-  // host_math.hpp has no double.
-  return !(o >= op::sqrt && o <= op::frac) && !(o >= op::elu && o <= op::mish) && o != op::tanhshrink;
+  // Of double host_math_double.hpp has some; the others are the C library's.
+  const bool found = (o >= op::exp && o <= op::log1p) || o == op::tanh || o == op::tanhshrink ||
+                     (o >= op::elu && o <= op::mish && o != op::gelu);
+  if (found) return math::straight::has_fast_double;
+  return !(o >= op::sqrt && o <= op::frac) && o != op::atan2 && o != op::hypot && o != op::gelu;
 }
 
 /// What an op makes of its operands' common dtype (of select: of the last two).
