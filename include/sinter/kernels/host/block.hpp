@@ -38,14 +38,10 @@ class block {
     return static_cast<std::int64_t>(at_facts<At>::template offset<std::uint64_t>(
         static_cast<std::uint64_t>(x_), static_cast<std::uint64_t>(r_), args_.sizes));
   }
-  template <class At, class F>
+  /// f as for_runs calls it; a Shortest of 0 is for those who need steps.
+  template <class At, int Shortest = short_run, class F>
   [[gnu::always_inline]] void runs(F f) const {
-    for_runs<At, V, Lanes, Aligned, true>(x_, r_, count_, args_.sizes, f);
-  }
-  /// The same, without places for steps.
-  template <class At, class F>
-  [[gnu::always_inline]] void whole_runs(F f) const {
-    for_runs<At, V, Lanes, Aligned, false>(x_, r_, count_, args_.sizes, f);
+    for_runs<At, V, Lanes, Aligned, Shortest>(x_, r_, count_, args_.sizes, f);
   }
   /// f(lane, offset), in order.
   template <class At, class F>

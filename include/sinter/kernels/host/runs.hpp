@@ -2,6 +2,7 @@
 // short, the place of each. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -96,9 +97,10 @@ struct term_walk {
   }
 };
 
-/// Runs shorter than this cost more than to say of each lane where it lies, or, where the compiler knows their length
-/// and their loops have a constant one, shorter than that.
-inline constexpr std::int64_t short_run = 32, short_usual_run = 6;
+/// Runs shorter than this cost more than to say of each lane where it lies; of those that a mask cuts each costs more.
+inline constexpr int short_run = 8, short_masked_run = 24;
+/// Of runs whose length the compiler knows loops have a constant length, if that is no less and no more than this.
+inline constexpr int least_usual_run = 6, longest_usual_run = 32;
 
 template <class At, loop_var V>
 struct walk_of;
@@ -129,16 +131,16 @@ struct walk_of<at<Offset, Terms...>, V> {
   }
 
   /// Whether some term does something else after a few lanes.
-  bool has_short_runs() const {
+  bool has_runs_below(int shortest) const {
     for (int k = 0; k < size; ++k)
-      if (walks[k].run() < short_run) return true;
+      if (walks[k].run() < shortest) return true;
     return false;
   }
-  static constexpr bool may_have_short_runs() {
-    const auto may = []<class Term>(Term) {
+  static constexpr bool may_have_runs_below(int shortest) {
+    const auto may = [=]<class Term>(Term) {
       using t = term_facts<Term>;
       const long run = t::div == 1 ? t::mod : t::div;  // 0: without end; less: known when it runs
-      return t::variable == V && run != 0 && run < short_run;
+      return t::variable == V && run != 0 && run < shortest;
     };
     return (may(Terms{}) || ...);
   }
@@ -159,7 +161,7 @@ struct walk_of<at<Offset, Terms...>, V> {
         ...);
     return length;
   }();
-  static constexpr bool has_usual_length = usual_length >= short_usual_run && usual_length < short_run;
+  static constexpr bool has_usual_length = usual_length >= least_usual_run && usual_length <= longest_usual_run;
 
   /// Calls f(first lane, count, offset, step) for runs of lanes over which the offset is offset + k * step.
   template <class F>
@@ -184,7 +186,8 @@ struct walk_of<at<Offset, Terms...>, V> {
   /// f(0, count, offset, places) for all lanes at once.
   template <int Lanes, class F>
   void scatter(int count, F f) const {
-    alignas(64) std::int32_t to[Lanes] = {};
+    alignas(64) std::int32_t to[Lanes];
+    for_lanes(count, [=, to = +to](int i) { to[i] = 0; });
     std::int64_t offset = base;
     for (int k = 0; k < size; ++k) {
       offset += walks[k].value * walks[k].coef;
@@ -195,25 +198,40 @@ struct walk_of<at<Offset, Terms...>, V> {
 };
 
 /// Runs of `count` lanes of V from (x, r): f(first lane, count, offset, step), step a fixed_step where it is known, or
-/// `places` where runs are short and they may be Scattered.
-template <class At, loop_var V, int Lanes, bool Aligned, bool Scattered, class Sizes, class F>
+/// `places` where there may be runs below the Shortest.
+template <class At, loop_var V, int Lanes, bool Aligned, int Shortest, class Sizes, class F>
 [[gnu::always_inline]] inline void for_runs(std::int64_t x, std::int64_t r, int count, const Sizes& sizes, F f) {
   constexpr long step = lane_step<At>::of(V, Lanes, Aligned);
   if constexpr (step != at_facts<At>::irregular) {
     f(0, count, at_facts<At>::template offset<std::int64_t>(x, r, sizes), fixed_step<step>{});
   } else {
-    walk_of<At, V> walk(x, r, sizes);
-    if constexpr (Scattered && walk_of<At, V>::may_have_short_runs() && !walk_of<At, V>::has_usual_length)
-      if (walk.has_short_runs() && walk.is_near(count)) return walk.template scatter<Lanes>(count, f);
+    using walk_type = walk_of<At, V>;
+    constexpr bool is_masked = Shortest > short_run;
+    walk_type walk(x, r, sizes);
+    if constexpr (walk_type::may_have_runs_below(Shortest) && (is_masked || !walk_type::has_usual_length))
+      if (walk.has_runs_below(Shortest) && walk.is_near(count)) return walk.template scatter<Lanes>(count, f);
     walk.run(count, f);
   }
+}
+
+// The C library's: of a loop over a few lanes compilers make string instructions, which take long to begin.
+[[gnu::noinline]] inline void copy_bytes(void* to, const void* from, std::size_t count) {
+  std::memcpy(to, from, count);
+}
+[[gnu::noinline]] inline void clear_bytes(void* to, std::size_t count) { std::memset(to, 0, count); }
+
+template <class T>
+void clear_lanes(T* out, int count) {
+  clear_bytes(out, static_cast<std::size_t>(count) * sizeof(T));
 }
 
 /// out[i] = the value at p[i * step], in its compute type.
 template <class T, class Step>
 [[gnu::always_inline]] inline void read_run(compute_t<T>* out, const T* p, int count, Step step) {
-  if (step == 1) for_lanes(count, [=](int i) { out[i] = widen(p[i]); });
-  else if (step == 0) for_lanes(count, [out, value = widen(*p)](int i) { out[i] = value; });
+  if (step == 1) {
+    if constexpr (std::is_same_v<T, compute_t<T>>) copy_bytes(out, p, static_cast<std::size_t>(count) * sizeof(T));
+    else for_lanes(count, [=](int i) { out[i] = widen(p[i]); });
+  } else if (step == 0) for_lanes(count, [out, value = widen(*p)](int i) { out[i] = value; });
   else for_lanes(count, [=](int i) { out[i] = widen(p[along(step, i)]); });
 }
 
@@ -263,11 +281,13 @@ void for_equal(const bool* lanes, int count, F f) {
 template <class T, class Distance>
 void read_scattered(const bool* lit, compute_t<T>* out, const T* p, int count, places<Distance> step) {
   const int first = lit[0] ? 0 : end_of_run(lit, 0, count);
-  if (first == count) return for_lanes(count, [=](int i) { out[i] = compute_t<T>(); });
+  if (first == count) return clear_lanes(out, count);
   alignas(64) Distance at[most_lanes];
-  for_lanes(count, [=, to = at, other = step.at[first]](int i) { to[i] = lit[i] ? step.at[i] : other; });
-  for_lanes(count, [=, from = at](int i) { out[i] = widen(p[from[i]]); });
-  for_lanes(count, [=](int i) { out[i] = math::select(lit[i], out[i], compute_t<T>()); });
+  for_lanes(count, [=, to = at, other = step.at[first]](int i) {
+    const Distance chosen = -static_cast<Distance>(lit[i]);
+    to[i] = other + ((step.at[i] - other) & chosen);
+  });
+  for_lanes(count, [=, from = at](int i) { out[i] = math::select(lit[i], widen(p[from[i]]), compute_t<T>()); });
 }
 
 /// out[first + i] = the value at p[i * step] where lanes are lit, else zero; all are where `lit` is null.
@@ -282,7 +302,7 @@ template <bool Differs, class T, class Step>
       else
         return for_equal(lit, count, [=](int i, int n, bool lit) {
           if (lit) read_run(out + i, p + along(step, i), n, step);
-          else for_lanes(n, [to = out + i](int j) { to[j] = compute_t<T>(); });
+          else clear_lanes(out + i, n);
         });
     }
   read_run(out, p, count, step);

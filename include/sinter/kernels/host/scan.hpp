@@ -12,6 +12,7 @@
 #include "sinter/base/owned.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/lanes.hpp"
+#include "sinter/kernels/host/layout.hpp"
 #include "sinter/kernels/host/parallel.hpp"
 #include "sinter/kernels/host/width.hpp"
 

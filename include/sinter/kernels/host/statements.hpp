@@ -80,9 +80,9 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   std::int64_t offset() const {
     return base::template offset<At>();
   }
-  template <class At, class F>
+  template <class At, bool Masked = false, class F>
   [[gnu::always_inline]] void runs(F f) const {
-    base::template runs<At>(f);
+    base::template runs<At, Masked ? short_masked_run : short_run>(f);
   }
 
   template <int N>
@@ -158,7 +158,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
       if (lit == coverage::none) fill<N>([](int) { return compute_t<T>(); });
       else if constexpr (where<N> == residence::uniform) at_slot<N>() = widen(p[offset<At>()]);
       else
-        runs<At>(
+        runs<At, differs<Mask>>(
             [p, lit = lit_lanes<Mask>(lit), out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
               read_lit<differs<Mask>>(lit, out, p + offset, first, count, step);
             });
@@ -184,7 +184,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     if constexpr (turns<N>) {
       T* const to = row_memory<T, N>(square * turned_stride<T>);
       const T* const p = static_cast<const T*>(args_.pointers[Slot]);
-      base::template whole_runs<At>([=](int first, int count, std::int64_t offset, auto step) {
+      base::template runs<At, 0>([=](int first, int count, std::int64_t offset, auto step) {
         turn(to + first, width != 0 ? width : turned_stride<T>, p + offset, step, count, rows);
       });
       turned<N>() = to;
@@ -217,8 +217,8 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     if constexpr (where<N> == residence::uniform) {
       at_slot<N>() = widen(p[offset<At>() + axis.offset(static_cast<std::int64_t>(value<Index>(0)))]);
     } else {
-      runs<At>([=, this, lit = lit_lanes<Mask>(lit), out = at_slot<N>()](int first, int count, std::int64_t offset,
-                                                                         auto step) {
+      runs<At, differs<Mask>>([=, this, lit = lit_lanes<Mask>(lit), out = at_slot<N>()](
+                                  int first, int count, std::int64_t offset, auto step) {
         if constexpr (where<Index> == residence::uniform)
           read_lit<differs<Mask>>(lit, out, p + offset + axis.offset(static_cast<std::int64_t>(value<Index>(0))), first,
                                   count, step);
@@ -256,7 +256,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     const std::int64_t low = resolve(Low, args_.sizes), high = resolve(High, args_.sizes);
     if constexpr (where<N> == residence::uniform) at_slot<N>() = low <= offset<At>() && offset<At>() < high;
     else
-      runs<At>([=, out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
+      runs<At, true>([=, out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
         fill_inside(out + first, count, offset, step, low, high);
       });
   }
@@ -376,13 +376,14 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     if constexpr (!layout_type::facts.varies[N]) {
       p[offset<At>()] = narrow<T>(value<A>(0));
     } else {
-      runs<At>([this, p, lit = lit_lanes<Mask>(lit)](int first, int count, std::int64_t offset, auto step) {
-        const auto from = [this, first](int i) { return value<A>(first + i); };
-        if constexpr (differs<Mask>)
-          if (lit != nullptr) return write_lit(lit + first, p + offset, count, step, from);
-        if (at_slot<N>() && step == 1) stream_lanes<A>(p + offset, first, count);
-        else write_run(p + offset, count, step, from);
-      });
+      runs<At, differs<Mask>>(
+          [this, p, lit = lit_lanes<Mask>(lit)](int first, int count, std::int64_t offset, auto step) {
+            const auto from = [this, first](int i) { return value<A>(first + i); };
+            if constexpr (differs<Mask>)
+              if (lit != nullptr) return write_lit(lit + first, p + offset, count, step, from);
+            if (at_slot<N>() && step == 1) stream_lanes<A>(p + offset, first, count);
+            else write_run(p + offset, count, step, from);
+          });
     }
   }
 
