@@ -13,7 +13,6 @@
 #include "sinter/kernels/host/reduction_states.hpp"
 #include "sinter/kernels/host/statements.hpp"
 #include "sinter/kernels/host/storage.hpp"
-#include "sinter/kernels/host/tile.hpp"
 #include "sinter/kernels/host/width.hpp"
 
 SINTER_WIDE_VECTORS
@@ -70,29 +69,6 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   /// Whether some of the results go past the cache.
   bool has_streams() const { return (base::template is_streamed<I>() || ...); }
 
-  /// Whether the loads that cross rows move by one from row to row all the way to x + (rows - 1) * columns.
-  bool moves_by_one(std::int64_t x, std::int64_t columns, int rows) const {
-    return (row_to_row<S>::holds(x, x + (rows - 1) * columns, rows - 1, args_.sizes) && ...);
-  }
-  /// Turns what they read for so many rows of `count` columns at x; blocks of these are then evaluated from that. Whole
-  /// rows become one. Or for `count` short rows of so many elements.
-  void turn_loads(std::int64_t x, int count, int rows, bool are_whole = false) {
-    seat(x, 0, count);
-    (base::template turn_load<I>(S{}, rows, are_whole ? count : 0), ...);
-  }
-  /// What these rows store goes to a turned copy until turn_stores.
-  void hold_stores() { (base::template take_place<I>(S{}), ...); }
-  void turn_stores(std::int64_t x, int count, int length) {
-    seat(x, 0, count);
-    (base::template turn_store<I>(S{}, length), ...);
-  }
-  /// Lanes of a row of those, from so many columns on.
-  void seat_in_square(std::int64_t x, int count, int row, int column) {
-    seat(x, 0, count);
-    row_ = row;
-    column_ = column;
-  }
-
   /// Row statements of phase P, in order (P < 0: of every phase); without Stores their values only.
   template <int P, bool Stores = true>
   void rows() {
@@ -132,7 +108,7 @@ class evaluator_of<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligne
   }
 
  private:
-  using base::args_, base::x_, base::keeps_, base::number_, base::row_, base::column_;
+  using base::args_, base::x_, base::keeps_, base::number_;
   template <int N>
   static constexpr residence where = base::layout_type::facts.where[N];
   template <int N>

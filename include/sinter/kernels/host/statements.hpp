@@ -8,7 +8,6 @@
 
 #include "sinter/base/dtype.hpp"
 #include "sinter/kernels/body.hpp"
-#include "sinter/kernels/host/ahead.hpp"
 #include "sinter/kernels/host/gather.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
@@ -18,7 +17,7 @@
 #include "sinter/kernels/host/runs.hpp"
 #include "sinter/kernels/host/scan.hpp"
 #include "sinter/kernels/host/storage.hpp"
-#include "sinter/kernels/host/tile.hpp"
+#include "sinter/kernels/host/turned.hpp"
 #include "sinter/kernels/host/width.hpp"
 
 SINTER_WIDE_VECTORS
@@ -31,15 +30,14 @@ class statements;
 template <int... I, class... S, loop_var V, class Args, bool Aligned>
 class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     : public reduction_states<std::integer_sequence<int, I...>, body<S...>, V>,
-      public ahead<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>,
-      slot<I, S, layout<body<S...>, V, Aligned>::facts.where[I], lanes_of<body<S...>>>...,
-      tile_slot<I, S, can_turn<S, body<S...>, V, Aligned>>... {
+      public turned<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>,
+      slot<I, S, layout<body<S...>, V, Aligned>::facts.where[I], lanes_of<body<S...>>>... {
  public:
   using body_type = body<S...>;
   using facts = body_facts<body_type>;
   using indices = std::integer_sequence<int, I...>;
   using layout_type = layout<body_type, V, Aligned>;
-  using base = ahead<indices, body_type, V, Args, Aligned>;
+  using base = turned<indices, body_type, V, Args, Aligned>;
   using base::lanes, base::seat;
   using reductions = reduction_states<indices, body_type, V>;
   using running_folds = typename reductions::running_folds;
@@ -151,8 +149,9 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     if constexpr (where<N> == residence::memory) {
       at_slot<N>() = covered<Mask>() == coverage::all ? p + offset<At>() : zeros<T, lanes>;
     } else {
-      if constexpr (turns<N>)
-        if (turned<N>() != nullptr) return read_run(at_slot<N>(), turned_lanes<N>(), count_, fixed_step<1>{});
+      if constexpr (base::template turns<N>)
+        if (const T* from = base::template turned_lanes<N>())
+          return read_run(at_slot<N>(), from, count_, fixed_step<1>{});
       const coverage lit = covered<Mask>();
       point_to_row<N>();
       if (lit == coverage::none) fill<N>([](int) { return compute_t<T>(); });
@@ -162,49 +161,6 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
             [p, lit = lit_lanes<Mask>(lit), out = at_slot<N>()](int first, int count, std::int64_t offset, auto step) {
               read_lit<differs<Mask>>(lit, out, p + offset, first, count, step);
             });
-    }
-  }
-
-  template <int N>
-  static constexpr bool turns = can_turn<statement<N>, body_type, V, Aligned>;
-  template <int N>
-  auto& turned() {
-    return static_cast<tile_slot<N, statement<N>, true>&>(*this).turned;
-  }
-  /// This block's part of it.
-  template <int N>
-  auto* turned_lanes() {
-    using element = std::remove_reference_t<decltype(*turned<N>())>;
-    return turned<N>() + (row_ + r_) * turned_stride<std::remove_const_t<element>> + column_;
-  }
-  template <int N, class Statement>
-  void turn_load(Statement, int, int) {}
-  template <int N, int Slot, class T, class At, int Mask>
-  void turn_load(load<Slot, T, At, Mask>, int rows, int width) {
-    if constexpr (turns<N>) {
-      T* const to = row_memory<T, N>(square * turned_stride<T>);
-      const T* const p = static_cast<const T*>(args_.pointers[Slot]);
-      base::template runs<At, 0>([=](int first, int count, std::int64_t offset, auto step) {
-        turn(to + first, width != 0 ? width : turned_stride<T>, p + offset, step, count, rows);
-      });
-      turned<N>() = to;
-    }
-  }
-  template <int N, class Statement>
-  void take_place(Statement) {}
-  template <int N, int Slot, class T, int A, class At, int Mask>
-  void take_place(store<Slot, T, A, At, Mask>) {
-    if constexpr (turns<N>) turned<N>() = row_memory<T, N>(square * turned_stride<T>);
-  }
-  template <int N, class Statement>
-  void turn_store(Statement, int) {}
-  template <int N, int Slot, class T, int A, class At, int Mask>
-  void turn_store(store<Slot, T, A, At, Mask>, int rows) {
-    if constexpr (turns<N>) {
-      T* const p = static_cast<T*>(args_.pointers[Slot]);
-      base::template whole_runs<At>([=, from = turned<N>()](int first, int count, std::int64_t offset, auto step) {
-        turn(p + offset, step, from + first, turned_stride<T>, rows, count);
-      });
     }
   }
 
@@ -368,9 +324,9 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   template <int N, int Slot, class T, int A, class At, int Mask>
   void evaluate(store<Slot, T, A, At, Mask>) {
     T* const p = static_cast<T*>(args_.pointers[Slot]);
-    if constexpr (turns<N>)
-      if (turned<N>() != nullptr)
-        return write_run(turned_lanes<N>(), count_, fixed_step<1>{}, [this](int i) { return value<A>(i); });
+    if constexpr (base::template turns<N>)
+      if (T* to = base::template turned_lanes<N>())
+        return write_run(to, count_, fixed_step<1>{}, [this](int i) { return value<A>(i); });
     const coverage lit = covered<Mask>();
     if (lit == coverage::none) return;
     if constexpr (!layout_type::facts.varies[N]) {
@@ -410,7 +366,7 @@ class statements<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
   }
 
   const void* accumulators_[2] = {};
-  int row_ = 0, column_ = 0, number_ = 0;
+  int number_ = 0;
   bool keeps_ = false, has_streamed_ = false;
   scan_states scans_;
 };

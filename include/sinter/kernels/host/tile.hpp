@@ -100,18 +100,6 @@ inline constexpr bool can_turn =
          ? walks_rows<Statement>
          : columns_crossed<Statement> != 0 && columns_crossed<Statement> == crossed_rows<Body>::columns);
 
-/// The turned copy of what a statement reads or writes; without one it goes to memory itself.
-template <int I, class Statement, bool CanTurn>
-struct tile_slot {};
-template <int I, int Slot, class T, class At, int Mask>
-struct tile_slot<I, load<Slot, T, At, Mask>, true> {
-  const T* turned = nullptr;
-};
-template <int I, int Slot, class T, int A, class At, int Mask>
-struct tile_slot<I, store<Slot, T, A, At, Mask>, true> {
-  T* turned = nullptr;
-};
-
 /// Lines are asked for so many tiles before they are turned: more than a processor's window reaches.
 inline constexpr int tiles_ahead = 4;
 
