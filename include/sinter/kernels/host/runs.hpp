@@ -208,7 +208,8 @@ template <class At, loop_var V, int Lanes, bool Aligned, int Shortest, class Siz
     using walk_type = walk_of<At, V>;
     constexpr bool is_masked = Shortest > short_run;
     walk_type walk(x, r, sizes);
-    if constexpr (walk_type::may_have_runs_below(Shortest) && (is_masked || !walk_type::has_usual_length))
+    if constexpr (Shortest > 0 && walk_type::may_have_runs_below(Shortest) &&
+                  (is_masked || !walk_type::has_usual_length))
       if (walk.has_runs_below(Shortest) && walk.is_near(count)) return walk.template scatter<Lanes>(count, f);
     walk.run(count, f);
   }
