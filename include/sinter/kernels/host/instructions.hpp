@@ -84,12 +84,25 @@ inline bool round_vectors(T*, const float*) {
 template <>
 inline constexpr int rounded_at_once<f16> = 32;
 [[gnu::always_inline]] inline bool round_vectors(f16* to, const float* from) {
-  typedef float half_vector __attribute__((vector_size(vector_bytes / 2), may_alias, aligned(sizeof(f16))));
+#if defined(__AVX512F__)
+#define SINTER_HALF "t"
+#define SINTER_JOIN "vinsertf64x4"
+#else
+#define SINTER_HALF "x"
+#define SINTER_JOIN "vinsertf128"
+#endif
   constexpr int lanes = vector_bytes / static_cast<int>(sizeof(float));
-  for (int k = 0; k < rounded_at_once<f16>; k += lanes) {
-    const vector_of_float v = *reinterpret_cast<const vector_of_float*>(from + k);
-    asm("vcvtps2ph $0, %1, %0" : "=m"(*reinterpret_cast<half_vector*>(to + k)) : "v"(v));
+  for (int k = 0; k < rounded_at_once<f16>; k += 2 * lanes) {
+    vector_of_float low = *reinterpret_cast<const vector_of_float*>(from + k),
+                    high = *reinterpret_cast<const vector_of_float*>(from + k + lanes);
+    asm("vcvtps2ph $0, %0, %" SINTER_HALF "0" : "+v"(low));
+    asm("vcvtps2ph $0, %0, %" SINTER_HALF "0" : "+v"(high));
+    // Stored as one: what reads a whole vector would wait for two halves to reach the cache.
+    asm(SINTER_JOIN " $1, %" SINTER_HALF "1, %0, %0" : "+v"(low) : "v"(high));
+    *reinterpret_cast<vector_of_float*>(to + k) = low;
   }
+#undef SINTER_HALF
+#undef SINTER_JOIN
   return true;
 }
 #endif
