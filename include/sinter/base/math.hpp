@@ -14,6 +14,7 @@
 #include "sinter/base/host_math.hpp"
 #include "sinter/base/host_math_double.hpp"
 #include "sinter/base/host_quick.hpp"
+#include "sinter/base/remainder.hpp"
 
 namespace sinter::math {
 
