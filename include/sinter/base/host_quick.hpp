@@ -62,7 +62,7 @@ constexpr float tan(float x) {
 
 // ---- division with a remainder -------------------------------------------------------------------------------------
 
-// Exact, and so what arithmetic.hpp's functions give: where the quotient is not large, x less the nearest multiple of y
+// Exact, and so what remainder.hpp's functions give: where the quotient is not large, x less the nearest multiple of y
 // is a number of the type.
 
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)

@@ -1,6 +1,6 @@
 // Elementary functions and activations as PyTorch defines them, for the compute types, on host and device. For float,
 // device_math.hpp and the host_ files where it matters; otherwise CUDA's functions and the C library's.
-// Arithmetic, division and order are arithmetic.hpp's matter.
+// Arithmetic and order are arithmetic.hpp's matter, division with a remainder is remainder.hpp's.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

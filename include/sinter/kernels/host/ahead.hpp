@@ -61,9 +61,10 @@ inline constexpr std::int64_t longest_row_before_next = longest_kept_row / 2;
 /// A short piece of a row is over before the processor has found out that it should look ahead, and what is computed in
 /// between fills its window: pieces are asked for so many rows before.
 inline constexpr std::int64_t rows_ahead = 4;
-/// Asks for all lines of the `bytes` from p.
-inline void ask_for(const void* p, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(static_cast<const char*>(p) + i);
+/// Asks for all lines of the `bytes` from p, to write them if ToWrite.
+template <bool ToWrite = false>
+void ask_for(const void* p, std::int64_t bytes) {
+  for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(static_cast<const char*>(p) + i, ToWrite);
   asm volatile("");
 }
 

@@ -193,7 +193,7 @@ struct turned_rows : unit_of_rows<evaluator<Body, loop_var::x, Args, false>, Arg
     constexpr int phases = body_facts<Body>::num_phases;
     const int length = static_cast<int>(this->args.rnumel);
     e.turn_loads(x, rows, length);
-    e.hold_stores();
+    e.hold_stores(x, rows, length);
     run_phases<phases>(e, this->args, x, rows, 1);
     e.seat(x, 0, rows);
     e.template rows<phases>();

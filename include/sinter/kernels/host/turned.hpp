@@ -51,8 +51,11 @@ class turned<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     seat(x, 0, count);
     (turn_load<I>(S{}, rows, are_whole ? count : 0), ...);
   }
-  /// What short rows store goes to copies, until turn_stores.
-  void hold_stores() { (take_place<I>(S{}), ...); }
+  /// What `count` short rows at x store goes to copies, until turn_stores; meanwhile their memory is asked for.
+  void hold_stores(std::int64_t x, int count, int length) {
+    seat(x, 0, count);
+    (hold_store<I>(S{}, length), ...);
+  }
   void turn_stores(std::int64_t x, int count, int length) {
     seat(x, 0, count);
     (turn_store<I>(S{}, length), ...);
@@ -96,10 +99,17 @@ class turned<std::integer_sequence<int, I...>, body<S...>, V, Args, Aligned>
     }
   }
   template <int N, class Statement>
-  void take_place(Statement) {}
+  void hold_store(Statement, int) {}
   template <int N, int Slot, class T, int A, class At, int Mask>
-  void take_place(store<Slot, T, A, At, Mask>) {
-    if constexpr (turns<N>) copy<N>() = row_memory<T, N>(square * turned_stride<T>);
+  void hold_store(store<Slot, T, A, At, Mask>, int length) {
+    if constexpr (turns<N>) {
+      copy<N>() = row_memory<T, N>(square * turned_stride<T>);
+      const T* const p = static_cast<const T*>(args_.pointers[Slot]);
+      base::template runs<At, 0>([=](int, int count, std::int64_t offset, auto step) {
+        const std::int64_t elements = (count - 1) * static_cast<std::int64_t>(step) + length;
+        if (step == length) ask_for<true>(p + offset, elements * static_cast<std::int64_t>(sizeof(T)));
+      });
+    }
   }
   template <int N, class Statement>
   void turn_store(Statement, int) {}
