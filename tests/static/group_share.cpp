@@ -25,7 +25,7 @@ constexpr bool is(const group_share& s, int parts, int groups, int slots) {
 }  // namespace
 
 static_assert(is(share_of(976, 65536, 2, 5), 4, 2, 2), "layer norm: four blocks hold the weights and four rows");
-static_assert(is(share_of(976, 65536, 0, 3), 5, 4, 2), "softmax: five hold eight rows");
+static_assert(is(share_of(976, 65536, 0, 3), 3, 2, 2), "softmax: three hold four rows");
 static_assert(is(share_of(1273, 50257, 0, 3), 2, 2, 2), "shorter rows need fewer blocks");
 static_assert(share_of(976, 65536, 2, 5).teams == 60, "two groups in each of 30 clusters");
 static_assert(share_of(30, 65536, 0, 3).teams <= 30, "no more groups than rows");

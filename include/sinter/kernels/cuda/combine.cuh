@@ -82,6 +82,11 @@ struct reduction_of<reduce<Op, T, Result, A>> {
   static __device__ __forceinline__ result finish(state s) {
     return static_cast<result>(Op::template finish<value>(s));
   }
+  /// Of the state of which this one is a part.
+  template <class Whole>
+  static __device__ __forceinline__ result finish_part(const Whole& s) {
+    return static_cast<result>(s.total());
+  }
   static constexpr bool combines_across = requires(state s, const combined_lanes& lanes) {
     Op::template across<value>(s, lanes);
   };
@@ -153,6 +158,10 @@ template <class Body, int P, std::size_t I>
 inline constexpr bool reduces_in =
     phase_facts<Body>::is_reduce(static_cast<int>(I)) && body_facts<Body>::phase(static_cast<int>(I)) == P;
 
+/// The reduction of whose state reduction S is a part, or -1.
+template <class S>
+inline constexpr int part_of = -1;
+
 /// Their numbers, for what is done with each of them.
 template <class Body, int P>
 struct reductions_of_phase {
@@ -162,16 +171,26 @@ struct reductions_of_phase {
       if (phase_facts<Body>::is_reduce(s) && body_facts<Body>::phase(s) == P) list.add(s);
     return list;
   }();
-  /// f(number, statement) for each, in order.
+  /// f(number, statement) for each that has a state, in order.
   template <class F>
   static __device__ __forceinline__ void each(const F& f) {
-    each_of(f, sinter::detail::listed<reductions_of_phase>{});
+    each_of<false>(f, sinter::detail::listed<reductions_of_phase>{});
+  }
+  /// For each that is a part of another's.
+  template <class F>
+  static __device__ __forceinline__ void each_part(const F& f) {
+    each_of<true>(f, sinter::detail::listed<reductions_of_phase>{});
   }
 
  private:
-  template <class F, int... I>
-  static __device__ __forceinline__ void each_of([[maybe_unused]] const F& f, std::integer_sequence<int, I...>) {
-    (f(std::integral_constant<int, I>{}, sinter::detail::statement_of<Body, I>{}), ...);
+  template <bool Parts, class F, int... I>
+  static __device__ __forceinline__ void each_of(const F& f, std::integer_sequence<int, I...>) {
+    (one_of<Parts, I>(f), ...);
+  }
+  template <bool Parts, int I, class F>
+  static __device__ __forceinline__ void one_of([[maybe_unused]] const F& f) {
+    using statement = sinter::detail::statement_of<Body, I>;
+    if constexpr ((part_of<statement> >= 0) == Parts) f(std::integral_constant<int, I>{}, statement{});
   }
 };
 

@@ -50,10 +50,25 @@ class loose_words {
     }
   }
 
-  /// Word by word, then inside of the words.
+  /// Word by word, then inside of the words. Halves: by which of them values of 16 bits are shifted the compiler mostly
+  /// knows; they are taken from where they are.
+  template <bool Halves = false>
   __device__ __forceinline__ void read(compute_t<T> (&out)[Count]) {
     if constexpr (unit_bytes > 8) move_down<2>((shift_ & 8) != 0);
     if constexpr (unit_bytes > 4 && sizeof(T) <= 4) move_down<1>((shift_ & 4) != 0);
+    if constexpr (Halves && sizeof(T) == 2) {
+      compute_t<T> all[2 * (bytes / 4 + 1)];
+#pragma unroll
+      for (int i = 0; i <= bytes / 4; ++i) {
+        asm("" : "+r"(words_[i]));  // one word: its halves are not loaded one by one
+        compute_t<T> both[2];
+        wide<T, 2>::unpack(both, words_ + i);
+        all[2 * i] = both[0], all[2 * i + 1] = both[1];
+      }
+#pragma unroll
+      for (int i = 0; i < Count; ++i) out[i] = (shift_ & 2) != 0 ? all[i + 1] : all[i];
+      return;
+    }
     if constexpr (sizeof(T) < 4) {
 #pragma unroll
       for (int i = 0; i < bytes / 4; ++i) words_[i] = __funnelshift_r(words_[i], words_[i + 1], shift_ % 4 * 8);

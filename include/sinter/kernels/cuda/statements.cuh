@@ -105,7 +105,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
       loose_words<T, shape::width> around;
       around.template fetch<false>(first,
                                    t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>(first));
-      around.read(raw);
+      around.template read<Frame::tiling::keeps>(raw);
     }
 #pragma unroll
     for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];

@@ -34,12 +34,12 @@ struct grouped_rows {
 };
 
 /// The share whose rows are done first. bytes_of(share): of shared memory, of which a block has `room`;
-/// clusters_of(parts): how many clusters of so many of the `blocks` blocks run at once. A group takes for a vector of a
-/// lane as long as a multiprocessor, if all are busy, for 10 KB that it moves; for a row six times that beside its
-/// vectors, one and a half times for each word of a state, and twenty times where no row is ahead of it; and a quarter
-/// more without another group. With a counter half a turn is lost in the end. Of what groups do and what is moved the
-/// longer counts, and a quarter of the other. (Measured, 38 cases of 40 KB to 400 KB in up to 20 shares each: what it
-/// takes is at most 4 % slower than the best, but for two layer norms 7 and 9 %.)
+/// clusters_of(parts): how many clusters of so many of the `blocks` blocks run at once. One of two groups takes for a
+/// vector of a lane as long as a multiprocessor, if all are busy, for 13 KB that it moves; for a row nine times that
+/// beside its vectors, two thirds of it for each word of a state, and thirty times where no row is ahead of it; and a
+/// quarter more if it is alone or one of more. With a counter half a turn is lost in the end. Of what groups do and
+/// what is moved the longer counts, and a fifth of the other. (Measured, 44 cases of 40 KB to 400 KB in up to 18 shares
+/// each: what it takes is at most 4 % slower than the best, but for one layer norm 7 %.)
 template <class BytesOf, class ClustersOf>
 constexpr group_share choose_groups(const grouped_rows& rows, std::int64_t room, int blocks, const BytesOf& bytes_of,
                                     const ClustersOf& clusters_of) {
@@ -61,9 +61,9 @@ constexpr group_share choose_groups(const grouped_rows& rows, std::int64_t room,
       if (share.slots * groups < 2) continue;  // nothing would arrive meanwhile
       const std::int64_t half_turns =
           rows.counted ? 2 * rows.count / share.teams + 1 : (rows.count + share.teams - 1) / share.teams * 2;
-      const std::int64_t row = (2 * tiles + 12 + 3 * rows.words + (share.slots == 1 ? 40 : 0)) * (groups == 1 ? 5 : 4);
-      const std::int64_t busy = half_turns * row * 640, moving = rows.count * rows.bytes / (used * parts);
-      const std::int64_t cost = busy > moving ? busy + moving / 4 : moving + busy / 4;
+      const std::int64_t row = (5 * tiles + 45 + 3 * rows.words + (share.slots == 1 ? 150 : 0)) * (groups == 2 ? 4 : 5);
+      const std::int64_t busy = half_turns * row * 648, moving = rows.count * rows.bytes / (used * parts);
+      const std::int64_t cost = busy > moving ? busy + moving / 5 : moving + busy / 5;
       if (best.slots > 0 && cost >= least) continue;
       best = share, least = cost;
     }

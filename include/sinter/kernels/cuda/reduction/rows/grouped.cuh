@@ -31,7 +31,7 @@ struct grouped_memory {
 
   /// Of each load, with what may lie beside the block's part of a row.
   SINTER_HOST_DEVICE static constexpr int kept_elements(const group_share& share) {
-    return (share.warps() * share.vectors + 6) * Width;
+    return (share.warps() * share.vectors + 2) * Width;
   }
 };
 
@@ -49,13 +49,12 @@ class group_threads {
   int warps_;  // a power of two
 };
 
-/// Where the lanes of a warp find Items vectors each, and what all rows share beside them: see piece_staging.
+/// Where the lanes of a warp find Items vectors each, and what all rows share beside them.
 template <class Body, int Width, int Items>
 struct grouped_staging {
-  static constexpr int forms = Width < 4 ? Width : 4, group = Width / forms;
   unsigned place = 0;
   int first = 0, vectors = 0;  // of the part: the lane's vector, and how many there are
-  int form = -1, rest = 0;
+  int shift = -1;              // elements from a vector of what all rows share to the row's; or unknown
   kept_loads<Body> others;
 
   template <int I, class T>
@@ -63,14 +62,11 @@ struct grouped_staging {
     extern __shared__ __align__(128) unsigned char grouped_rows[];
     return others.template first<I, T>(grouped_rows);
   }
-  __device__ __forceinline__ bool aligned() const { return form == forms; }
+  __device__ __forceinline__ bool aligned() const { return shift == 0; }
   static __device__ __forceinline__ constexpr bool anywhere() { return false; }
   template <class T, int Unit>
   __device__ __forceinline__ unsigned shift_of(const T* p) const {
-    constexpr unsigned size = sizeof(T);
-    if (form < 0) return bytes_past<Unit>(p);
-    return ((static_cast<unsigned>(form * group) * size) | (static_cast<unsigned>(rest & (group - 1)) * size)) &
-           (Unit - 1);
+    return shift < 0 ? bytes_past<Unit>(p) : static_cast<unsigned>(shift) * sizeof(T) & (Unit - 1);
   }
   template <int I, class T>
   __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u, bool ok) const {
@@ -138,8 +134,8 @@ class grouped_stream {
     for (slot_ = 0; slot_ < s.slots; ++slot_, ahead_ += s.teams) send_next();
     slot_ = 0;
     if constexpr (facts::has_shared)
-      kept_.bring(args, memory, where.kept, max(begin - 2, 0) * width,
-                  min((begin + threads.warps() * s.vectors + 4) * width, static_cast<int>(args.rnumel)));
+      kept_.bring(args, memory, where.kept, begin * width,
+                  min((begin + threads.warps() * s.vectors + 1) * width, static_cast<int>(args.rnumel)));
     from_last_ = part_ == 0 ? threads.warps() - 1 - threads.warp() : -1;
     enter_row();
     if (from_last_ == 0) fetch_ends(row);
@@ -186,34 +182,30 @@ class grouped_stream {
     if (P == (early ? loops - 1 : 0) && share_.slots > 1)
       fetch_ends(__shfl_sync(all_lanes, rows_, slot_ + 1 == share_.slots ? 0 : slot_ + 1));
   }
-  /// Calls visit() for the warp's vectors of the row, where the tile is placed, and visit_one() for the last of them,
-  /// one to a lane in `one`.
-  template <int P, class Tiling, class One, class Visit, class VisitOne>
-  __device__ __forceinline__ void loop(tile<Tiling>& t, const Visit& visit, tile<One>& one, const VisitOne& visit_one) {
-    constexpr int lanes = 32 * Tiling::items;
+  /// Calls visit(tile) for the warp's vectors of the row: Items to a lane while there are as many, then half of that,
+  /// and at last one to a lane for those that are too few for a warp.
+  template <int P, int Items, class Visit>
+  __device__ __forceinline__ void loop(const Visit& visit) {
     if (P == 0) barrier_wait(barriers_ + slot_ * 8, odd_);
-    const int whole = here_ & ~(lanes - 1);
-    const auto walk = [&](int form) {
-      prepare(t, form);
-#pragma unroll 1
-      for (int k = 0; k < whole; k += lanes) {
-        place_tile(t, k);
-        visit();
-      }
-    };
-    if constexpr (shares_in_phase<Body, P>) with_form(walk);
+    const auto walk = [&](int shift) { visit_whole<Items, true>(0, shift, visit); };
+    if constexpr (shares_in_phase<Body, P>) wait_for_kept(), with_shift(walk);
     else walk(0);
-    prepare(one, form_ == staging::forms ? form_ : -1);
-#pragma unroll 1
-    for (int k = whole; k < here_; k += 32) {
-      place_tile(one, k);
-      one.ok[0] = k + lane() < here_;
-      visit_one();
+    if (const int whole = here_ & ~31; whole < here_) {
+      tile<grouped_tiling<Body, width, 1>> last;
+      prepare(last, shift_of_row_ == 0 ? 0 : -1);
+      place_tile(last, whole);
+      last.ok[0] = whole + lane() < here_;
+      visit(last);
     }
     if (P == loops - 1) {
       __syncwarp();  // all lanes have read what was here
       send_next();
     }
+  }
+  /// What all rows share is waited for once, by all threads of the block, also those that have no row.
+  __device__ __forceinline__ void wait_for_kept() {
+    if (facts::has_shared && !kept_here_) kept_.wait();
+    kept_here_ = true;
   }
   __device__ __forceinline__ void next_row() {
     if (lane() == slot_) rows_ = ahead_;
@@ -224,7 +216,6 @@ class grouped_stream {
   }
 
  private:
-  using staging = grouped_staging<Body, Width, 1>;
   using end_tiling = row_end_tiling<Body, width>;
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ __forceinline__ grouped_memory<Body, width> lies(const group_share& s) {
@@ -232,13 +223,27 @@ class grouped_stream {
   }
   __device__ __forceinline__ int place_bytes() const { return share_.vectors * (facts::bytes * width); }
 
+  template <int Items, bool Most, class Visit>
+  __device__ __forceinline__ void visit_whole(int k, int shift, const Visit& visit) const {
+    constexpr int vectors = 32 * Items;
+    tile<grouped_tiling<Body, width, Items>> t;
+    prepare(t, shift);
+    if constexpr (Most) {
+#pragma unroll 1
+      for (; k + vectors <= here_; k += vectors) place_tile(t, k), visit(t);
+    } else if (k + vectors <= here_) {
+      place_tile(t, k), visit(t);
+      k += vectors;
+    }
+    if constexpr (Items > 1) visit_whole<Items / 2, false>(k, shift, visit);
+  }
   template <class Tiling>
-  __device__ __forceinline__ void prepare(tile<Tiling>& t, int form) const {
+  __device__ __forceinline__ void prepare(tile<Tiling>& t, int shift) const {
+    t.fixed = row;
     t.staging.place = places_ + slot_ * place_bytes();
     t.staging.vectors = share_.vectors;
     t.staging.others = kept_;
-    t.staging.form = form;
-    t.staging.rest = rest_;
+    t.staging.shift = shift;
   }
   template <class Tiling>
   __device__ __forceinline__ void place_tile(tile<Tiling>& t, int k) const {
@@ -254,11 +259,10 @@ class grouped_stream {
     const unsigned far = static_cast<unsigned>(shift_.first) + static_cast<unsigned>(of_row) * shift_.step;
     return static_cast<int>(far & (width - 1));
   }
-  /// What of a row lies in whole vectors, but for those beside whose words of what all rows share others may lie.
+  /// What of a row lies in whole vectors.
   __device__ __forceinline__ whole_vectors vectors_of(int of_row) const {
-    const int lead = before(of_row);
-    const int margin = facts::has_shared && lead != shift_.others ? 1 : 0, begin = (lead != 0 ? 1 : 0) + margin;
-    return {begin * width - lead, (lead + static_cast<int>(args.rnumel)) / width - margin - begin};
+    const int lead = before(of_row), begin = lead != 0 ? 1 : 0;
+    return {begin * width - lead, (lead + static_cast<int>(args.rnumel)) / width - begin};
   }
   /// The warp's part of them.
   __device__ __forceinline__ int count_of(const whole_vectors& all) const {
@@ -268,18 +272,17 @@ class grouped_stream {
     const whole_vectors all = vectors_of(row);
     here_ = count_of(all);
     begin_ = all.first + first_ * width;
-    if constexpr (facts::has_shared) {
-      const int by = (shift_.others - before(row)) & (width - 1);
-      rest_ = by % staging::group;
-      form_ = by == 0 ? staging::forms : by / staging::group;
-    }
+    if constexpr (facts::has_shared) shift_of_row_ = (shift_.others - before(row)) & (width - 1);
     ends_ = static_cast<int>(args.rnumel) - all.count * width;
     if (!stores_early<Body> && from_last_ > 0 && from_last_ < loops) fetch_ends(row);
   }
+  /// Calls visit(shift_of_row_), which the compiler knows.
   template <class Visit>
-  __device__ __forceinline__ void with_form(const Visit& visit) const {
-    [&]<int... Form>(std::integer_sequence<int, Form...>) { (void)((form_ == Form && (visit(Form), true)) || ...); }
-    (std::make_integer_sequence<int, staging::forms + 1>{});
+  __device__ __forceinline__ void with_shift(const Visit& visit) const {
+    [&]<int... Shift>(std::integer_sequence<int, Shift...>) {
+      (void)((shift_of_row_ == Shift && (visit(Shift), true)) || ...);
+    }
+    (std::make_integer_sequence<int, width>{});
   }
   __device__ __forceinline__ tile<end_tiling> tile_of_ends(int of_row) const {
     const whole_vectors all = vectors_of(of_row);
@@ -331,10 +334,11 @@ class grouped_stream {
   int slot_ = 0, odd_ = 0;       // where the row is; how often
   int rows_, ahead_, told_ = 0;  // a lane's: the row in the place of its number; the row that comes here next
   int begin_, here_;             // of the row: the element with which the warp's part begins; its vectors
-  int form_ = 0, rest_ = 0;
+  int shift_of_row_ = 0;         // how many elements its vectors begin after those of what all rows share
   int ends_, from_last_;  // elements in no whole vector; which warp it is, from the last on, of the first block, or -1
   typename end_tiling::staging end_values_;
   kept_loads<Body> kept_;
+  bool kept_here_ = false;
 };
 
 /// Items: of phases that read what all rows share; others have registers for four.
@@ -350,14 +354,11 @@ __device__ __forceinline__ void grouped_phase(Stream& stream, Frame& f, tile<typ
     start<P, Ways>(Body{}, numbers{}, acc);
     if constexpr (P == 0) stream.ask();
     stream.template walk_ends<P, Ways>(f, acc);
-    frame<Body, own_tiling> own;
-    copy_row_values<Body>(numbers{}, own, f);
-    tile<own_tiling> place;
-    place.fixed = t.fixed;
-    using elements = elements_of_phase<Body, P>;
-    stream.template loop<P>(
-        place, [&] { evaluate_and_step<elements, P, Ways>(acc, own, place, stream.args); },  //
-        t, [&] { evaluate_and_step<elements, P, Ways>(acc, f, t, stream.args); });
+    stream.template loop<P, items>([&]<class Tile>(Tile& place) {
+      frame<Body, typename Tile::tiling> own;
+      copy_row_values<Body>(numbers{}, own, f);
+      evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, own, place, stream.args);
+    });
     if constexpr (reduces_phase<Body, P>) {
       stream.template combine<P, Ways>(acc);
       finish_row_phase<P>(Body{}, numbers{}, acc, f, stream.threads);
@@ -388,6 +389,7 @@ __global__ void __launch_bounds__(grouped_threads, 1)
       detail::grouped_phases<Body, Items>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, stream, frame,
                                           tile);
     }
+    stream.wait_for_kept();
   }
 }
 

@@ -7,6 +7,7 @@
 #include "sinter/kernels/cuda/cluster_launch.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/reduction/rows/grouped.cuh"
+#include "sinter/kernels/cuda/reduction/rows/spread_fold.cuh"
 
 namespace sinter::cuda::detail {
 
@@ -37,7 +38,7 @@ inline constexpr bool groups_rows = [] {
 /// False: nothing was launched. CanSplit: as of split_facts; such rows have one phase.
 template <long Rnumel, bool CanSplit, class... S, class Args>
 bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
-  using B = body<S...>;
+  using B = typename spread_body<body<S...>>::type;
   if constexpr (CanSplit || !groups_rows<B, Rnumel>) {
     return false;
   } else {

@@ -21,13 +21,17 @@ class kept_loads<body<S...>, std::index_sequence<I...>> {
   /// Bytes of shared memory for so many elements of each.
   SINTER_HOST_DEVICE static constexpr int bytes(int elements) { return (0 + ... + bytes_of<S>(elements)); }
 
-  /// Elements begin to end, brought by all threads of the block, which meet before they read them. `memory`: the
-  /// block's, in which they lie from byte `at` on, a multiple of 16.
+  /// Elements begin to end, for which all threads of the block send. `memory`: the block's, in which they lie from byte
+  /// `at` on, a multiple of 16.
   template <class Args>
   __device__ __forceinline__ void bring(const Args& args, unsigned char* memory, int at, int begin, int end) {
     (bring_load<static_cast<int>(I)>(S{}, args, memory, at, begin, end), ...);
     copy_commit();
+  }
+  /// By all threads of the block, before they read.
+  static __device__ __forceinline__ void wait() {
     copy_wait<0>();
+    __syncthreads();
   }
   /// Load N: element 0, if all of it were there.
   template <int N, class T>

@@ -91,8 +91,12 @@ __device__ __forceinline__ void combine_row(body<S...>, std::index_sequence<I...
 template <int P, class Threads, class Accumulators, class Frame, class... S, std::size_t... I>
 __device__ __forceinline__ void finish_row_phase(body<S...>, std::index_sequence<I...>, Accumulators& acc, Frame& f,
                                                  const Threads& threads) {
-  reductions_of_phase<body<S...>, P>::each(
+  using reductions = reductions_of_phase<body<S...>, P>;
+  reductions::each(
       [&]<int N, class R>(std::integral_constant<int, N>, R) { finish_row<Threads, true, N, R>(acc, f, threads); });
+  reductions::each_part([&]<int N, class R>(std::integral_constant<int, N>, R) {
+    lanes_of<N>(f)[0] = reduction_of<R>::finish_part(lanes_of<part_of<R>>(acc)[0]);
+  });
 }
 
 /// Where the blocks that share rows leave their states for each other: words with marks, behind the rows' counters.

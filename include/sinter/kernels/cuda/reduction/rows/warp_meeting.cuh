@@ -73,21 +73,23 @@ class warp_meeting {
 #pragma unroll
         for (int k = 1; k < Ways; ++k) states[0] = fold::combine(states[0], states[k]);
       }
-      auto all = fold::across(states[0], whole_warp{});
-      if constexpr (!fold::same_in_all_lanes) all = from_first_lane(all, 32);
-      const words_of<typename fold::state> out(all);
-#pragma unroll
-      for (int i = 0; i < out.count; ++i) {
-        const unsigned at = there + (facts::words_before(N) + i) * row;
-        if (blocks_ == 1 && lane == 0) asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(out.w[i]) : "memory");
-        else if (blocks_ > 1 && lane < blocks_) send_word(at, out.w[i], its_barrier);
-      }
+      states[0] = fold::across(states[0], whole_warp{});
+      if constexpr (!fold::same_in_all_lanes) states[0] = from_first_lane(states[0], 32);
     });
-    if (P == 0 && own == 0) {
-      word = __shfl_sync(all_lanes, word, 0);
-      if (blocks_ == 1 && lane == 0) asm volatile("st.shared.u32 [%0], %1;" ::"r"(word_place), "r"(word) : "memory");
-      else if (blocks_ > 1 && lane < blocks_)
-        send_word(in_block(word_place, to), static_cast<unsigned>(word), its_barrier);
+    if (P == 0 && own == 0) word = __shfl_sync(all_lanes, word, 0);
+    const auto tell = [&](const auto& write) {
+      reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+        const words_of<typename reduction_of<R>::state> out(lanes_of<N>(acc)[0]);
+#pragma unroll
+        for (int i = 0; i < out.count; ++i) write(there + (facts::words_before(N) + i) * row, out.w[i]);
+      });
+    };
+    if (blocks_ == 1 && lane == 0) {
+      tell([](unsigned at, unsigned w) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(at), "r"(w) : "memory"); });
+      if (P == 0 && own == 0) asm volatile("st.shared.u32 [%0], %1;" ::"r"(word_place), "r"(word) : "memory");
+    } else if (blocks_ > 1 && lane < blocks_) {
+      tell([&](unsigned at, unsigned w) { send_word(at, w, its_barrier); });
+      if (P == 0 && own == 0) send_word(in_block(word_place, to), static_cast<unsigned>(word), its_barrier);
     }
     if (blocks_ == 1 && lane == 0) barrier_arrive(barrier);
     barrier_wait(barrier, turn_ >> 1 & 1);  // what came lies in shared memory: the L1 need not be cleared for it
