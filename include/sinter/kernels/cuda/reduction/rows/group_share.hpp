@@ -35,9 +35,9 @@ struct grouped_rows {
 
 /// The share whose rows are done first. bytes_of(share): of shared memory, of which a block has `room`;
 /// clusters_of(parts): how many clusters of so many of the `blocks` blocks run at once. One of two groups takes for a
-/// vector of a lane as long as a multiprocessor, if all are busy, for 13 KB that it moves; for a row nine times that
-/// beside its vectors, two thirds of it for each word of a state, and thirty times where no row is ahead of it; and a
-/// quarter more if it is alone or one of more. With a counter half a turn is lost in the end. Of what groups do and
+/// vector of a lane as long as a multiprocessor, if all are busy, for 26 KB that it moves; for a row nine times that
+/// beside its vectors, three fifths of it for each word of a state, and thirty times where no row is ahead of it; and a
+/// quarter more if it is alone or one of four. With a counter half a turn is lost in the end. Of what groups do and
 /// what is moved the longer counts, and a fifth of the other. (Measured, 44 cases of 40 KB to 400 KB in up to 18 shares
 /// each: what it takes is at most 4 % slower than the best, but for one layer norm 7 %.)
 template <class BytesOf, class ClustersOf>

@@ -79,14 +79,19 @@ struct spread_facts<body<S...>> {
 template <class Body, int P>
 inline constexpr bool walks_in = spread_facts<Body>::found.walks[P];
 
+/// What values are summed from. Infinite it would make the sum a NaN.
+template <class T>
+__device__ __forceinline__ T spread_from(T value) {
+  return value - value == T(0) ? value : T(0);
+}
+
 /// What a thread knows of its values.
 template <class T, int Ways>
 struct spread {
   T first = T(0), sums[Ways]{}, squares[Ways]{};
   int count = 0;
 
-  /// Infinite it would make the sum a NaN.
-  __device__ __forceinline__ void begin(T value) { first = value - value == T(0) ? value : T(0); }
+  __device__ __forceinline__ void begin(T value) { first = spread_from(value); }
   __device__ __forceinline__ void add(T value, int way) {
     const T d = value - first;
     sums[way] += d, squares[way] += d * d, ++count;

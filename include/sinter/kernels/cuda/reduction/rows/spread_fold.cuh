@@ -4,15 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "sinter/base/math.hpp"
-#include "sinter/kernels/cuda/combine.cuh"
+#include "sinter/kernels/cuda/reduction/rows/spread.cuh"
 
 namespace sinter::cuda::detail {
 
-/// ops::m2 for a thread that has one of a row's values in each of its states: the first that comes.
+/// ops::m2 of few values, by how far they are from the first of them that comes.
 struct spread_m2 {
   template <class T>
   struct state {
@@ -20,26 +19,21 @@ struct spread_m2 {
     int count;
 
     /// Of the values themselves.
-    SINTER_HOST_DEVICE constexpr T total() const { return static_cast<T>(count) * from + sum; }
+    __device__ __forceinline__ T total() const { return static_cast<T>(count) * from + sum; }
   };
   template <class T>
-  SINTER_HOST_DEVICE static constexpr state<T> init() {
+  static __device__ __forceinline__ state<T> init() {
     return {T(0), T(0), T(0), 0};
   }
-  /// Infinite it would make the sum a NaN.
-  template <class T>
-  SINTER_HOST_DEVICE static constexpr T finite(T x) {
-    return x - x == T(0) ? x : T(0);
-  }
   template <class T, int N>
-  SINTER_HOST_DEVICE static constexpr void take(state<T>& s, const T (&values)[N], const bool (&in)[N]) {
+  static __device__ __forceinline__ void take(state<T>& s, const T (&values)[N], const bool (&in)[N]) {
     if (s.count == 0) {
-      SINTER_UNROLL_ON_DEVICE
+#pragma unroll
       for (int i = N - 1; i >= 0; --i)
         if (in[i]) s.from = values[i];
-      s.from = finite(s.from);
+      s.from = spread_from(s.from);
     }
-    SINTER_UNROLL_ON_DEVICE
+#pragma unroll
     for (int i = 0; i < N; ++i) {
       const T d = in[i] ? values[i] - s.from : T(0);
       s.count += in[i];
@@ -48,12 +42,8 @@ struct spread_m2 {
     }
   }
   template <class T>
-  SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t) {
-    take<T>(s, {value}, {true});
-  }
-  template <class T>
-  SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
-    const T from = finite(a.count > 0 ? a.from : b.from);
+  static __device__ __forceinline__ state<T> combine(state<T> a, state<T> b) {
+    const T from = spread_from(a.count > 0 ? a.from : b.from);
     const auto moved = [&](const state<T>& s) {
       const T d = s.from - from, far = static_cast<T>(s.count) * d;
       return state<T>{from, s.sum + far, s.squares + d * (T(2) * s.sum + far), s.count};
@@ -63,7 +53,7 @@ struct spread_m2 {
   }
   /// As deviations from the mean, so that their sum is nothing.
   template <class T, class Lanes>
-  SINTER_HOST_DEVICE static constexpr state<T> across(state<T> s, const Lanes& lanes) {
+  static __device__ __forceinline__ state<T> across(state<T> s, const Lanes& lanes) {
     const int count = static_cast<int>(lanes.sum(std::int64_t(s.count)));
     const T own = static_cast<T>(s.count);
     const T each = math::detail::soft_div(T(1), static_cast<T>(count == 0 ? 1 : count));
@@ -72,20 +62,16 @@ struct spread_m2 {
   }
   /// Of a state that `across` made.
   template <class T>
-  SINTER_HOST_DEVICE static constexpr T finish(state<T> s) {
+  static __device__ __forceinline__ T finish(state<T> s) {
     return s.squares;
   }
 };
 
-/// ops::sum of the values that statement M, a spread_m2, folds: nothing to do but to ask that for it.
+/// ops::sum of the values that statement M, a spread_m2, folds: its state tells it.
 template <int M>
 struct sum_of_spread {
   template <class T>
   struct state {};
-  template <class T>
-  SINTER_HOST_DEVICE static constexpr state<T> init() {
-    return {};
-  }
 };
 
 template <int M, class T, class Result, int A>
