@@ -1,10 +1,12 @@
 // Kernels of one stream come onto the device before the one in front has ended, yet each sees all that was written
 // before it: chains in which every step needs the last two, with split reductions, memsets and kernels of others in
-// between, in a stream and in a graph. SPDX-License-Identifier: BSL-1.0
+// between, and rows that are asked for before they are written; in a stream and in a graph.
+// SPDX-License-Identifier: BSL-1.0
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "on_cuda.cuh"
@@ -93,7 +95,8 @@ TEST_CASE("a reduction with scratch memory between kernels that need it and that
   using X = si::tensor<float, si::dyn>;
   using S = si::tensor<float>;
   constexpr auto total = si::fuse<X>([](auto x) { return si::sum(x); });
-  constexpr auto centre = si::fuse<X, S, si::value<float>>([](auto x, auto sum, auto scale) { return x - sum * scale + 1.0f; });
+  constexpr auto centre =
+      si::fuse<X, S, si::value<float>>([](auto x, auto sum, auto scale) { return x - sum * scale + 1.0f; });
   const std::int64_t n = 1 << 20;
   for (const bool as_graph : {false, true}) {
     CAPTURE(as_graph);
@@ -114,4 +117,49 @@ TEST_CASE("a reduction with scratch memory between kernels that need it and that
     for (std::int64_t i = 0; i < n; ++i) worst = std::fmax(worst, std::fabs(now[i] - (x[i] - 31.5f + 1.0f)));
     CHECK(worst < 1e-3f);
   }
+}
+
+namespace {
+
+/// Rows of whole numbers from 0 on, which a step turns over and moves up by one: no step finds what was there before.
+template <class T>
+void turn_rows(std::int64_t rows, std::int64_t columns, bool as_graph) {
+  CAPTURE(rows);
+  CAPTURE(columns);
+  CAPTURE(as_graph);
+  using X = si::tensor<T, si::dyn, si::dim<"columns">>;
+  constexpr auto turned = si::fuse<X>([](auto x) { return si::amax(x, si::axis<-1>, si::keepdim) - x + 1.0f; });
+  std::vector<T> x(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t i = 0; i < rows * columns; ++i) x[i] = T(static_cast<float>(i % columns % (90 + i / columns % 7)));
+  const array<T> one(x), two(x);
+  const std::int64_t workspace = turned.workspace_bytes(rows, columns), counted = turned.counter_bytes(rows, columns);
+  const place::memory scratch(static_cast<std::size_t>(workspace)), counters(static_cast<std::size_t>(counted));
+  place::check(cudaMemset(counters.data(), 0, static_cast<std::size_t>(counted)));
+  const si::cuda_executor executor{place::executor(), scratch.data(), workspace, counters.data(), counted};
+  T* const p[] = {one.data(), two.data()};
+  constexpr int pairs = 10;
+  run(as_graph, [&] {
+    for (int s = 0; s < 2 * pairs; ++s) turned(executor, X(p[s % 2], rows, columns), X(p[(s + 1) % 2], rows, columns));
+  });
+  const auto now = one.read();
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < rows * columns; ++i) wrong += si::widen(now[i]) != si::widen(x[i]) + pairs;
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("rows that a kernel asks for while the one in front still writes them") {
+  for (const bool as_graph : {false, true})
+    for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{300000, 7},
+                                        {20000, 100},
+                                        {4000, 1001},
+                                        {3000, 4096},
+                                        {2000, 10007},
+                                        {520, 50257},
+                                        {300, 65536},
+                                        {24, 262144}}) {
+      turn_rows<si::bf16>(rows, columns, as_graph);
+      turn_rows<float>(rows, columns, as_graph);
+    }
 }

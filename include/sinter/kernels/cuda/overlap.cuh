@@ -16,11 +16,17 @@ inline constexpr bool kernels_overlap = false;
 /// The first statement of every kernel that launch() launches: the next kernel may take the places that this one
 /// leaves, and this one waits until the one in front has ended and what it wrote can be seen. Every thread waits, also
 /// one that has nothing to do: a kernel that ended early would let the next overtake the one in front.
-__device__ inline void begin_kernel() {
+/// Before it waits it calls `ahead`, which may neither read nor write memory, but ask for what will be read.
+template <class Ahead>
+__device__ __forceinline__ void begin_kernel([[maybe_unused]] const Ahead& ahead) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  ahead();
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+__device__ inline void begin_kernel() {
+  begin_kernel([] {});
 }
 
 }  // namespace sinter::cuda::detail

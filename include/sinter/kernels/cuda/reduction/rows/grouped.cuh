@@ -6,88 +6,12 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/overlap.cuh"
-#include "sinter/kernels/cuda/reduction/rows/group_share.hpp"
-#include "sinter/kernels/cuda/reduction/rows/kept_loads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/grouped_parts.cuh"
 #include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
-#include "sinter/kernels/cuda/reduction/rows/vectors.cuh"
-#include "sinter/kernels/cuda/reduction/rows/warp_meeting.cuh"
 
 namespace sinter::cuda {
 
 namespace detail {
-
-/// Shared memory of a block: where the groups meet; what all rows share; of each warp its places and their barriers.
-template <class Body, int Width>
-struct grouped_memory {
-  int meeting_bytes, kept, places, warp_bytes, all;
-
-  SINTER_HOST_DEVICE constexpr explicit grouped_memory(const group_share& share)
-      : meeting_bytes(warp_meeting<Body>::bytes(share.parts * share.warps())),
-        kept(share.groups * meeting_bytes),
-        places(kept + kept_loads<Body>::bytes(kept_elements(share))),
-        warp_bytes(share.slots * share.vectors * stream_facts<Body>::bytes * Width + (share.slots + 1) / 2 * 16),
-        all(places + grouped_threads / 32 * warp_bytes) {}
-
-  /// Of each load, with what may lie beside the block's part of a row.
-  SINTER_HOST_DEVICE static constexpr int kept_elements(const group_share& share) {
-    return (share.warps() * share.vectors + 2) * Width;
-  }
-};
-
-/// The warps of a group as the threads of a row.
-class group_threads {
- public:
-  __device__ __forceinline__ explicit group_threads(const group_share& share) : warps_(share.warps()) {}
-  __device__ __forceinline__ int warps() const { return warps_; }
-  __device__ __forceinline__ int group() const { return static_cast<int>(threadIdx.x) / 32 / warps_; }
-  __device__ __forceinline__ int warp() const { return static_cast<int>(threadIdx.x) / 32 & (warps_ - 1); }
-  __device__ __forceinline__ bool leads() const { return (threadIdx.x & (32 * warps_ - 1)) == 0; }
-  static __device__ __forceinline__ constexpr int lanes() { return 32; }
-
- private:
-  int warps_;  // a power of two
-};
-
-/// Where the lanes of a warp find Items vectors each, and what all rows share beside them.
-template <class Body, int Width, int Items>
-struct grouped_staging {
-  unsigned place = 0;
-  int first = 0, vectors = 0;  // of the part: the lane's vector, and how many there are
-  int shift = -1;              // elements from a vector of what all rows share to the row's; or unknown
-  kept_loads<Body> others;
-
-  template <int I, class T>
-  __device__ __forceinline__ const T* kept() const {
-    extern __shared__ __align__(128) unsigned char grouped_rows[];
-    return others.template first<I, T>(grouped_rows);
-  }
-  __device__ __forceinline__ bool aligned() const { return shift == 0; }
-  static __device__ __forceinline__ constexpr bool anywhere() { return false; }
-  template <class T, int Unit>
-  __device__ __forceinline__ unsigned shift_of(const T* p) const {
-    return shift < 0 ? bytes_past<Unit>(p) : static_cast<unsigned>(shift) * sizeof(T) & (Unit - 1);
-  }
-  template <int I, class T>
-  __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u, bool ok) const {
-    constexpr int size = Width * sizeof(T), before = stream_facts<Body>::bytes_before(I) * Width;
-    const unsigned from = place + static_cast<unsigned>(before * vectors + first * size);
-    unsigned words[size / 4];
-#pragma unroll
-    for (int c = 0; c < size / 16; ++c) {
-      uint4 raw{};
-      if (ok) raw = read_shared(from + static_cast<unsigned>(u * 32 * size + c * 16));
-      memcpy(words + 4 * c, &raw, 16);
-    }
-    wide<T, Width>::unpack(out, words);
-  }
-};
-
-template <class Body, int Width, int Items>
-struct grouped_tiling : vectors_tiling<Body, Width, Items> {
-  static constexpr bool adjoining = true, keeps = true;
-  using staging = grouped_staging<Body, Width, Items>;
-};
 
 /// Is an element stored before the last phase, maybe to where a later phase would read it?
 template <class Body>
@@ -116,11 +40,11 @@ class grouped_stream {
         share_(s),
         shift_(h) {
     const grouped_memory<Body, width> where = lies(s);
-    part_ = static_cast<int>(blockIdx.x) % s.parts;
-    row = ahead_ = static_cast<int>(blockIdx.x) / s.parts * s.groups + threads.group();
+    part_ = threads.part();
+    row = ahead_ = threads.first_row();
     rows_ = row + lane() * s.teams;
-    const int begin = part_ * threads.warps() * s.vectors;
-    first_ = begin + threads.warp() * s.vectors;
+    first_ = threads.first_vector();
+    const int begin = first_ - threads.warp() * s.vectors;
     places_ = shared_address(memory) + where.places + threadIdx.x / 32 * where.warp_bytes;
     barriers_ = places_ + s.slots * place_bytes();
     if (lane() == 0) {
@@ -130,9 +54,7 @@ class grouped_stream {
     }
     __syncwarp();
     if (s.parts > 1) arrive_in_cluster();
-#pragma unroll 1
-    for (slot_ = 0; slot_ < s.slots; ++slot_, ahead_ += s.teams) send_next();
-    slot_ = 0;
+    send_next(), ahead_ += s.teams;
     if constexpr (facts::has_shared)
       kept_.bring(args, memory, where.kept, begin * width,
                   min((begin + threads.warps() * s.vectors + 1) * width, static_cast<int>(args.rnumel)));
@@ -186,7 +108,7 @@ class grouped_stream {
   /// and at last one to a lane for those that are too few for a warp.
   template <int P, int Items, class Visit>
   __device__ __forceinline__ void loop(const Visit& visit) {
-    if (P == 0) barrier_wait(barriers_ + slot_ * 8, odd_);
+    if (P == 0) barrier_wait(barriers_ + slot_ * 8, turns_ & 1);
     const auto walk = [&](int shift) { visit_whole<Items, true>(0, shift, visit); };
     if constexpr (shares_in_phase<Body, P>) wait_for_kept(), with_shift(walk);
     else walk(0);
@@ -197,6 +119,7 @@ class grouped_stream {
       last.ok[0] = whole + lane() < here_;
       visit(last);
     }
+    if (P == 0 && (slot_ | turns_) == 0) send_rest();
     if (P == loops - 1) {
       __syncwarp();  // all lanes have read what was here
       send_next();
@@ -209,7 +132,7 @@ class grouped_stream {
   }
   __device__ __forceinline__ void next_row() {
     if (lane() == slot_) rows_ = ahead_;
-    if (++slot_ == share_.slots) slot_ = 0, odd_ ^= 1;
+    if (++slot_ == share_.slots) slot_ = 0, ++turns_;
     row = __shfl_sync(all_lanes, rows_, slot_);
     enter_row();
     if (from_last_ == 0 && share_.slots == 1) fetch_ends(row);
@@ -301,6 +224,12 @@ class grouped_stream {
     if (of_row < static_cast<int>(args.numel)) end_values_.fetch(args, tile_of_ends(of_row));
   }
 
+  /// Sends for the rows behind the first, which would come later beside them.
+  __device__ __forceinline__ void send_rest() {
+#pragma unroll 1
+    for (slot_ = 1; slot_ < share_.slots; ++slot_, ahead_ += share_.teams) send_next();
+    slot_ = 0;
+  }
   /// Sends for the warp's part of the row that comes to this place next.
   __device__ __forceinline__ void send_next() {
     if (lane() == 0 && ahead_ < static_cast<int>(args.numel)) {
@@ -331,7 +260,7 @@ class grouped_stream {
   const row_shift& shift_;
   unsigned places_, barriers_;   // of the warp
   int part_, first_;             // of the cluster; the warp's first vector
-  int slot_ = 0, odd_ = 0;       // where the row is; how often
+  int slot_ = 0, turns_ = 0;     // where the row is; how often all places were gone through
   int rows_, ahead_, told_ = 0;  // a lane's: the row in the place of its number; the row that comes here next
   int begin_, here_;             // of the row: the element with which the warp's part begins; its vectors
   int shift_of_row_ = 0;         // how many elements its vectors begin after those of what all rows share
@@ -377,7 +306,7 @@ __device__ __forceinline__ void grouped_phases(std::index_sequence<P...>, Stream
 template <class Body, int Width, int Items, class Args>
 __global__ void __launch_bounds__(grouped_threads, 1)
     reduction_grouped(const Args args, const group_share share, const detail::row_shift shift) {
-  detail::begin_kernel();
+  detail::begin_kernel([&] { detail::ask_for_first_rows<Body, Width>(args, share); });
   if constexpr (detail::has_copy_engine) {
     using tiling = detail::grouped_tiling<Body, Width, 1>;  // of what a row has one of
     extern __shared__ __align__(128) unsigned char grouped_rows[];

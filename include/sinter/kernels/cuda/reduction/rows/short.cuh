@@ -7,6 +7,7 @@
 
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
+#include "sinter/kernels/cuda/reduction/rows/rows_ahead.cuh"
 #include "sinter/kernels/cuda/reduction/rows/short_run.cuh"
 #include "sinter/kernels/cuda/reduction/rows/spread.cuh"
 
@@ -104,17 +105,20 @@ __device__ __forceinline__ void walked_phase(Frame& f, tile<Tiling>& t, const Ar
 /// Runs of rows of which short_facts<Body, Rnumel>::holds.
 template <class Body, long Rnumel, int Width, int Items, int MinBlocks, int Full, class Shape, class Args>
 __global__ void __launch_bounds__(detail::short_block, MinBlocks) reduction_short(const Args args, const Shape given) {
-  detail::begin_kernel();
   using tiling = detail::short_tiling<Body, Rnumel, Width, Items, Shape>;
   using numbers = std::make_index_sequence<Body::size>;
-  alignas(16) __shared__ unsigned char storage[tiling::places::bytes];
-  __shared__ detail::copy_arrival arrived;
-  const detail::block_copies engine(arrived);
   const detail::short_shape shape = given.get();
-  const detail::short_threads threads{shape.threads()};
   const int length = Rnumel >= 0 ? static_cast<int>(Rnumel) : static_cast<int>(args.rnumel);
   const int first = static_cast<int>(blockIdx.x) * shape.rows(), left = static_cast<int>(args.numel) - first;
   const detail::run_part run{first, left < shape.rows() ? left : shape.rows(), length};
+  detail::begin_kernel([&] {
+    if (threadIdx.x == 0 && detail::is_early(shape.rows() * length * detail::stream_facts<Body>::bytes, 64 << 10))
+      detail::rows_ahead<Body>::ask(args, run.first, 0, run.rows * run.length);
+  });
+  alignas(16) __shared__ unsigned char storage[tiling::places::bytes];
+  __shared__ detail::copy_arrival arrived;
+  const detail::block_copies engine(arrived);
+  const detail::short_threads threads{shape.threads()};
 
   detail::tile<tiling> tile;
   tile.staging.storage = storage;

@@ -9,9 +9,9 @@
 
 #include "sinter/kernels/cuda/cluster.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
-#include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/rows/row_ring.cuh"
 #include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/rows_ahead.cuh"
 
 namespace sinter::cuda {
 
@@ -264,8 +264,8 @@ __device__ __forceinline__ void streamed_phases(std::index_sequence<P...>, Strea
 template <class Body, int Width, int Items, bool Whole, int Blocks, class Args>
 __global__ void __launch_bounds__(detail::most_streamed_threads, Blocks)
     reduction_streamed(const Args args, const stream_share share, const detail::row_shift) {
-  detail::begin_kernel();
   using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
+  detail::begin_with_pieces<Body>(args, share, share.tiles * tiling::lanes);
   extern __shared__ __align__(128) unsigned char streamed_rows[];
   detail::row_stream<Body, tiling, Blocks, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
                                                         detail::row_queue<Body>(streamed_rows),

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
 #include "sinter/kernels/cuda/reduction/rows/vector_ring.cuh"
 
@@ -246,7 +245,7 @@ class vector_stream {
 template <class Body, int Width, int Items, class Args>
 __global__ void __launch_bounds__(detail::most_streamed_threads, 1)
     reduction_vectors(const Args args, const stream_share share, const detail::row_shift shift) {
-  detail::begin_kernel();
+  detail::begin_with_pieces<Body>(args, share, detail::vector_ring<Body, Width>::vectors * Width);
   using tiling = detail::vectors_tiling<Body, Width, Items>;
   extern __shared__ __align__(128) unsigned char streamed_rows[];
   detail::vector_stream<Body, tiling, Args> stream(args, share, shift, streamed_rows + detail::streamed_storage<Body>,

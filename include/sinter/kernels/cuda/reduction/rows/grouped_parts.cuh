@@ -1,0 +1,106 @@
+// Of rows that groups of warps share: which part of which row is a warp's, and where it lies in shared memory.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/reduction/rows/group_share.hpp"
+#include "sinter/kernels/cuda/reduction/rows/kept_loads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/rows_ahead.cuh"
+#include "sinter/kernels/cuda/reduction/rows/vectors.cuh"
+#include "sinter/kernels/cuda/reduction/rows/warp_meeting.cuh"
+
+namespace sinter::cuda::detail {
+
+/// Shared memory of a block: where the groups meet; what all rows share; of each warp its places and their barriers.
+template <class Body, int Width>
+struct grouped_memory {
+  int meeting_bytes, kept, places, warp_bytes, all;
+
+  SINTER_HOST_DEVICE constexpr explicit grouped_memory(const group_share& share)
+      : meeting_bytes(warp_meeting<Body>::bytes(share.parts * share.warps())),
+        kept(share.groups * meeting_bytes),
+        places(kept + kept_loads<Body>::bytes(kept_elements(share))),
+        warp_bytes(share.slots * share.vectors * stream_facts<Body>::bytes * Width + (share.slots + 1) / 2 * 16),
+        all(places + grouped_threads / 32 * warp_bytes) {}
+
+  /// Of each load, with what may lie beside the block's part of a row.
+  SINTER_HOST_DEVICE static constexpr int kept_elements(const group_share& share) {
+    return (share.warps() * share.vectors + 2) * Width;
+  }
+};
+
+/// The warps of a group as the threads of a row.
+class group_threads {
+ public:
+  __device__ __forceinline__ explicit group_threads(const group_share& share) : share_(share), warps_(share.warps()) {}
+  __device__ __forceinline__ int warps() const { return warps_; }
+  __device__ __forceinline__ int group() const { return static_cast<int>(threadIdx.x) / 32 / warps_; }
+  __device__ __forceinline__ int warp() const { return static_cast<int>(threadIdx.x) / 32 & (warps_ - 1); }
+  __device__ __forceinline__ bool leads() const { return (threadIdx.x & (32 * warps_ - 1)) == 0; }
+  static __device__ __forceinline__ constexpr int lanes() { return 32; }
+
+  /// Which block of its cluster.
+  __device__ __forceinline__ int part() const { return static_cast<int>(blockIdx.x) % share_.parts; }
+  __device__ __forceinline__ int first_row() const {
+    return static_cast<int>(blockIdx.x) / share_.parts * share_.groups + group();
+  }
+  /// Of each row: the one with which the warp's part begins.
+  __device__ __forceinline__ int first_vector() const { return (part() * warps_ + warp()) * share_.vectors; }
+
+ private:
+  const group_share& share_;
+  int warps_;  // a power of two
+};
+
+/// Where the lanes of a warp find Items vectors each, and what all rows share beside them.
+template <class Body, int Width, int Items>
+struct grouped_staging {
+  unsigned place = 0;
+  int first = 0, vectors = 0;  // of the part: the lane's vector, and how many there are
+  int shift = -1;              // elements from a vector of what all rows share to the row's; or unknown
+  kept_loads<Body> others;
+
+  template <int I, class T>
+  __device__ __forceinline__ const T* kept() const {
+    extern __shared__ __align__(128) unsigned char grouped_rows[];
+    return others.template first<I, T>(grouped_rows);
+  }
+  __device__ __forceinline__ bool aligned() const { return shift == 0; }
+  static __device__ __forceinline__ constexpr bool anywhere() { return false; }
+  template <class T, int Unit>
+  __device__ __forceinline__ unsigned shift_of(const T* p) const {
+    return shift < 0 ? bytes_past<Unit>(p) : static_cast<unsigned>(shift) * sizeof(T) & (Unit - 1);
+  }
+  template <int I, class T>
+  __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u, bool ok) const {
+    constexpr int size = Width * sizeof(T), before = stream_facts<Body>::bytes_before(I) * Width;
+    const unsigned from = place + static_cast<unsigned>(before * vectors + first * size);
+    unsigned words[size / 4];
+#pragma unroll
+    for (int c = 0; c < size / 16; ++c) {
+      uint4 raw{};
+      if (ok) raw = read_shared(from + static_cast<unsigned>(u * 32 * size + c * 16));
+      memcpy(words + 4 * c, &raw, 16);
+    }
+    wide<T, Width>::unpack(out, words);
+  }
+};
+
+template <class Body, int Width, int Items>
+struct grouped_tiling : vectors_tiling<Body, Width, Items> {
+  static constexpr bool adjoining = true, keeps = true;
+  using staging = grouped_staging<Body, Width, Items>;
+};
+
+/// Each warp its part of its first row: of more of them, each would come later.
+template <class Body, int Width, class Args>
+__device__ __forceinline__ void ask_for_first_rows(const Args& args, const group_share& share) {
+  const group_threads threads(share);
+  const std::int64_t begin = std::int64_t(threads.first_vector()) * Width, left = args.rnumel - begin;
+  const int most = share.vectors * Width;
+  if (threadIdx.x % 32 == 0)
+    rows_ahead<Body>::ask(args, threads.first_row(), begin, left < most ? static_cast<int>(left) : most);
+}
+
+}  // namespace sinter::cuda::detail

@@ -1,0 +1,72 @@
+// The rows that a block reads first, asked for before the kernel in front has ended: its last blocks leave memory idle,
+// and what is in the L2 then arrives in half the time. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/copy_async.cuh"
+#include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/reduction/rows/stream_share.cuh"
+
+namespace sinter::cuda::detail {
+
+template <class Body>
+struct rows_ahead;
+template <class... S>
+struct rows_ahead<body<S...>> {
+  /// `count` elements of each streamed load from element `begin` of a row on. What only reads leaves no memory idle,
+  /// and what it asked for would come beside what others wait for.
+  template <class Args>
+  static __device__ __forceinline__ void ask(const Args& args, std::int64_t row, std::int64_t begin, int count) {
+    if constexpr (element_stores < body < S... >>> 0)
+      (ask_load(S{}, args, row, begin, row < args.numel ? count : 0), ...);
+  }
+
+ private:
+  template <class Statement, class Args>
+  static __device__ __forceinline__ void ask_load(Statement, const Args&, std::int64_t, std::int64_t, int) {}
+  template <int Slot, class T, class At, class Args>
+  static __device__ __forceinline__ void ask_load(load<Slot, T, At, -1>, const Args& args, std::int64_t row,
+                                                  std::int64_t begin, int count) {
+    if constexpr (bytes_along_rows < T, At >> 0)
+      prefetch_bulk(static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, begin, args.sizes),
+                    count * static_cast<int>(sizeof(T)));
+  }
+};
+
+/// Is a block that reads so many bytes at first one of the first, which together have `most` for each of 132
+/// multiprocessors? When later ones begin, the kernel in front has ended; and less than some lines are on their way as
+/// soon as they are asked for.
+__device__ __forceinline__ bool is_early(int bytes, int most) {
+  return bytes >= 512 && static_cast<std::int64_t>(blockIdx.x) * bytes < 132 * most;
+}
+
+/// Instead of begin_kernel, where a block has a row for each of its threadIdx.y. `most`: see is_early.
+template <class Body, class Args, class Threads>
+__device__ __forceinline__ void begin_with_rows(const Args& args, const Threads& threads, int most) {
+  begin_kernel([&] {
+    const int length = static_cast<int>(args.rnumel), rows = static_cast<int>(blockDim.y);
+    if (is_early(rows * length * stream_facts<Body>::bytes, most))
+      rows_ahead<Body>::ask(args, static_cast<std::int64_t>(blockIdx.x) * rows + threadIdx.y, 0,
+                            threads.thread() == 0 ? length : 0);
+  });
+}
+
+/// The same where blocks stay and a warp has pieces of `piece` elements of its rows: those for half of its places, for
+/// of more each would come later. Blocks that all run at once do not begin before the kernel in front has ended.
+template <class Body, class Args>
+__device__ __forceinline__ void begin_with_pieces(const Args& args, const stream_share& share, int piece) {
+  begin_kernel([&] {
+    if (threadIdx.x % 32 != 0 || share.parts != share.cluster) return;
+    const int warps = static_cast<int>(blockDim.x) / 32, warp = static_cast<int>(threadIdx.x) / 32;
+    const int part = static_cast<int>(blockIdx.x) % share.parts * share.pieces;
+    std::int64_t row = static_cast<std::int64_t>(blockIdx.x) / share.parts;
+    for (int k = 0, number = 0; 2 * k < share.slots; ++k) {
+      const std::int64_t begin = std::int64_t((part + number) * warps + warp) * piece, left = args.rnumel - begin;
+      rows_ahead<Body>::ask(args, row, begin, left < piece ? static_cast<int>(left) : piece);
+      if (++number == share.pieces) number = 0, row += share.teams;
+    }
+  });
+}
+
+}  // namespace sinter::cuda::detail
