@@ -121,29 +121,33 @@ TEST_CASE("a reduction with scratch memory between kernels that need it and that
 
 namespace {
 
-/// Rows of whole numbers from 0 on, which a step turns over and moves up by one: no step finds what was there before.
+/// Rows of whole numbers, which every step moves up by one, by way of the greatest: no step finds what was there
+/// before.
 template <class T>
-void turn_rows(std::int64_t rows, std::int64_t columns, bool as_graph) {
+void move_rows(std::int64_t rows, std::int64_t columns, bool as_graph) {
   CAPTURE(rows);
   CAPTURE(columns);
   CAPTURE(as_graph);
   using X = si::tensor<T, si::dyn, si::dim<"columns">>;
-  constexpr auto turned = si::fuse<X>([](auto x) { return si::amax(x, si::axis<-1>, si::keepdim) - x + 1.0f; });
+  constexpr auto moved = si::fuse<X>([](auto x) {
+    auto top = si::amax(x, si::axis<-1>, si::keepdim);
+    return top - (top - x) + 1.0f;
+  });
   std::vector<T> x(static_cast<std::size_t>(rows * columns));
   for (std::int64_t i = 0; i < rows * columns; ++i) x[i] = T(static_cast<float>(i % columns % (90 + i / columns % 7)));
   const array<T> one(x), two(x);
-  const std::int64_t workspace = turned.workspace_bytes(rows, columns), counted = turned.counter_bytes(rows, columns);
+  const std::int64_t workspace = moved.workspace_bytes(rows, columns), counted = moved.counter_bytes(rows, columns);
   const place::memory scratch(static_cast<std::size_t>(workspace)), counters(static_cast<std::size_t>(counted));
   place::check(cudaMemset(counters.data(), 0, static_cast<std::size_t>(counted)));
   const si::cuda_executor executor{place::executor(), scratch.data(), workspace, counters.data(), counted};
   T* const p[] = {one.data(), two.data()};
-  constexpr int pairs = 10;
+  constexpr int steps = 20;
   run(as_graph, [&] {
-    for (int s = 0; s < 2 * pairs; ++s) turned(executor, X(p[s % 2], rows, columns), X(p[(s + 1) % 2], rows, columns));
+    for (int s = 0; s < steps; ++s) moved(executor, X(p[s % 2], rows, columns), X(p[(s + 1) % 2], rows, columns));
   });
   const auto now = one.read();
   std::int64_t wrong = 0;
-  for (std::int64_t i = 0; i < rows * columns; ++i) wrong += si::widen(now[i]) != si::widen(x[i]) + pairs;
+  for (std::int64_t i = 0; i < rows * columns; ++i) wrong += si::widen(now[i]) != si::widen(x[i]) + steps;
   CHECK(wrong == 0);
 }
 
@@ -159,7 +163,7 @@ TEST_CASE("rows that a kernel asks for while the one in front still writes them"
                                         {520, 50257},
                                         {300, 65536},
                                         {24, 262144}}) {
-      turn_rows<si::bf16>(rows, columns, as_graph);
-      turn_rows<float>(rows, columns, as_graph);
+      move_rows<si::bf16>(rows, columns, as_graph);
+      move_rows<float>(rows, columns, as_graph);
     }
 }

@@ -35,10 +35,9 @@ struct rows_ahead<body<S...>> {
 };
 
 /// Is a block that reads so many bytes at first one of the first, which together have `most` for each of 132
-/// multiprocessors? When later ones begin, the kernel in front has ended; and less than some lines are on their way as
-/// soon as they are asked for.
+/// multiprocessors? When later ones begin, the kernel in front has ended.
 __device__ __forceinline__ bool is_early(int bytes, int most) {
-  return bytes >= 512 && static_cast<std::int64_t>(blockIdx.x) * bytes < 132 * most;
+  return static_cast<std::int64_t>(blockIdx.x) * bytes < 132 * most;
 }
 
 /// Instead of begin_kernel, where a block has a row for each of its threadIdx.y. `most`: see is_early.
@@ -46,7 +45,8 @@ template <class Body, class Args, class Threads>
 __device__ __forceinline__ void begin_with_rows(const Args& args, const Threads& threads, int most) {
   begin_kernel([&] {
     const int length = static_cast<int>(args.rnumel), rows = static_cast<int>(blockDim.y);
-    if (is_early(rows * length * stream_facts<Body>::bytes, most))
+    const int bytes = length * stream_facts<Body>::bytes;
+    if (bytes >= 512 && is_early(rows * bytes, most))  // some lines are there as soon as they are asked for
       rows_ahead<Body>::ask(args, static_cast<std::int64_t>(blockIdx.x) * rows + threadIdx.y, 0,
                             threads.thread() == 0 ? length : 0);
   });
