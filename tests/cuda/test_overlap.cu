@@ -91,6 +91,35 @@ TEST_CASE("every step sees the last two") {
       }
 }
 
+TEST_CASE("a kernel whose addresses are constants, which its compiler would like to read at once") {
+  using X = si::tensor<float, 6, 20>;
+  using T = si::tensor<std::int64_t, 6>;
+  using S = si::tensor<float>;
+  constexpr auto loss = si::fuse<X, T>([](auto x, auto t) { return si::cross_entropy(x, t); });
+  constexpr auto scaled = si::fuse<X, S>([](auto x, auto s) { return x * si::sin(s * 5.0f); });
+  std::vector<float> x(120);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 31) * 0.125f - 2;
+  const array<float> logits(x), changed(x);
+  const array<std::int64_t> targets({3, 0, 19, 7, 11, 2});
+  constexpr int steps = 100;
+  // Of each step the loss, once with and once without a wait for the kernels in front.
+  const auto losses = [&](bool waits, bool as_graph) {
+    const array<float> all(std::vector<float>(steps + 1, 1));
+    run(as_graph, [&] {
+      for (int s = 0; s < steps; ++s) {
+        scaled(place::executor(), X(logits.data()), S(all.data() + s), X(changed.data()));
+        if (waits) place::finish();
+        loss(place::executor(), X(changed.data()), T(targets.data()), S(all.data() + s + 1));
+        if (waits) place::finish();
+      }
+    });
+    return all.read();
+  };
+  const std::vector<float> expected = losses(true, false);
+  CHECK(losses(false, false) == expected);
+  CHECK(losses(false, true) == expected);
+}
+
 TEST_CASE("a reduction with scratch memory between kernels that need it and that it needs") {
   using X = si::tensor<float, si::dyn>;
   using S = si::tensor<float>;

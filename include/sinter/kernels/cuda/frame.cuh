@@ -42,10 +42,9 @@ struct tiling {
   template <int I>
   static constexpr bool shifts = false;  // this load is shifted into place
   template <int I>
-  static constexpr bool leads = false;       // this store is aligned in spite of that
-  static constexpr bool streamed = false;    // rows pass through shared memory; see reduction/rows/vectors.cuh
-  static constexpr int most_waiting = 256;   // bytes that a thread loads before it computes anything
-  static constexpr bool early_loads = true;  // of memory that nothing writes: the compiler may move them past stores
+  static constexpr bool leads = false;      // this store is aligned in spite of that
+  static constexpr bool streamed = false;   // rows pass through shared memory; see reduction/rows/vectors.cuh
+  static constexpr int most_waiting = 256;  // bytes that a thread loads before it computes anything
   template <int I>
   static constexpr bool packs = false;  // the values of this load stay as they lie in memory
 };

@@ -35,7 +35,6 @@ struct lane_shape {
                                                                                     : tiling::drifts;
   /// Wide accesses are for what lies at multiples of the width; a loose tiling knows which stores do.
   static constexpr bool stays_aligned = !tiling::loose || width == 1 || tiling::template leads<I>;
-  static constexpr bool read_only = tiling::early_loads && touches.only_read;
   template <class T, class At>
   using memory =
       lanes_at<T, At, tiling::vector, width,
@@ -43,7 +42,7 @@ struct lane_shape {
                : width == 1 || drifts == drift::single || (tiling::walks && loose_at<At>::breaks) ? access::irregular
                : !stays_aligned && touches.where.kind == access::contiguous                       ? access::strided
                                                                                                   : touches.where.kind,
-               in_vectors ? 1 : touches.where.step, read_only>;
+               in_vectors ? 1 : touches.where.step>;
   /// One index for all neighbours, and neighbours in memory: a row of an embedding table.
   static constexpr bool by_rows = width > 1 && touches.where.kind == access::contiguous;
 };

@@ -32,12 +32,8 @@ class loose_words {
   }
 
   /// Sends for the words around p. The last is the one before it, where no other is needed.
-  template <bool ReadOnly>
-  __device__ __forceinline__ void fetch(const T* p) {
-    fetch<ReadOnly>(p, bytes_past<unit_bytes>(p));
-  }
+  __device__ __forceinline__ void fetch(const T* p) { fetch(p, bytes_past<unit_bytes>(p)); }
   /// `shift`: bytes from an aligned word to p. The compiler may know part of it.
-  template <bool ReadOnly>
   __device__ __forceinline__ void fetch(const T* p, unsigned shift) {
     shift_ = shift;
     // Not by way of the address: the compiler would forget that it is one of global memory.
@@ -45,7 +41,7 @@ class loose_words {
     constexpr int last = bytes / unit_bytes;
 #pragma unroll
     for (int k = 0; k <= last; ++k) {
-      const unit raw = load_unit<ReadOnly>(k < last ? from + k : from + (shift_ == 0 ? last - 1 : last));
+      const unit raw = from[k < last ? k : shift_ == 0 ? last - 1 : last];
       memcpy(words_ + k * (unit_bytes / 4), &raw, unit_bytes);
     }
   }

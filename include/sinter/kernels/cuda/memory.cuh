@@ -78,14 +78,6 @@ struct word<16> {
   using type = uint4;
 };
 
-/// Width neighbours, the first aligned to their size or to 16 bytes. Values are read in compute type.
-/// Memory that the kernel only reads: the compiler may move such loads past stores.
-template <bool ReadOnly, class Unit>
-__device__ __forceinline__ Unit load_unit(const Unit* p) {
-  if constexpr (ReadOnly) return __ldg(p);
-  else return *p;
-}
-
 /// Where not `on`, nothing is read, and it is whatever lies in the registers: they need not be cleared for values that
 /// nobody uses. The compiler must not know that, or it may conclude that all are on.
 template <class Unit>
@@ -115,6 +107,7 @@ __device__ __forceinline__ void store_whole(Unit* p, const Unit& v) {
   *p = v;
 }
 
+/// Width neighbours, the first aligned to their size or to 16 bytes. Values are read in compute type.
 template <class T, int Width>
 struct wide {
   static constexpr int bytes = Width * static_cast<int>(sizeof(T));
@@ -122,10 +115,9 @@ struct wide {
   static constexpr int per_chunk = chunk / static_cast<int>(sizeof(T));
   using unit = typename word<chunk>::type;
 
-  template <bool ReadOnly>
   static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* p) {
     T stored[Width];
-    read_stored<ReadOnly>(stored, p);
+    read_stored(stored, p);
     convert(out, stored);
   }
   static __device__ __forceinline__ void read_where(bool on, compute_t<T> (&out)[Width], const T* p) {
@@ -173,11 +165,10 @@ struct wide {
       for (int j = 0; j < Width; ++j) out[j] = widen<T>(elements[j]);
     }
   }
-  template <bool ReadOnly>
   static __device__ __forceinline__ void read_stored(T (&out)[Width], const T* p) {
 #pragma unroll
     for (int c = 0; c < bytes / chunk; ++c) {
-      const unit raw = load_unit<ReadOnly>(reinterpret_cast<const unit*>(p) + c);
+      const unit raw = reinterpret_cast<const unit*>(p)[c];
       memcpy(&out[c * per_chunk], &raw, chunk);
     }
   }
@@ -289,7 +280,7 @@ struct offset_walk<at<Offset, Terms...>, V, Index, std::index_sequence<N...>>
 };
 
 /// The Width neighbours along Vector that begin at (x, r). Extra is added to every offset (a gather's own part).
-template <class T, class At, loop_var Vector, int Width, access Kind, long Step, bool ReadOnly>
+template <class T, class At, loop_var Vector, int Width, access Kind, long Step>
 struct lanes_at {
   template <class Index>
   using walk = offset_walk<At, Vector, Index>;
@@ -307,7 +298,7 @@ struct lanes_at {
   template <class Tile, class Sizes>
   static __device__ __forceinline__ T element(const T* base, int lane, const Tile& t, int u, const Sizes& sizes) {
     T value[1];
-    wide<T, 1>::template read_stored<ReadOnly>(value, base + offset(lane, t, u, sizes));
+    wide<T, 1>::read_stored(value, base + offset(lane, t, u, sizes));
     return value[0];
   }
   /// Of a lane that may lie beside the numel columns.
@@ -324,7 +315,7 @@ struct lanes_at {
   static __device__ __forceinline__ void read(compute_t<T> (&out)[Width], const T* base, const Tile& t, int u,
                                               const Sizes& sizes) {
     if constexpr (Kind == access::contiguous) {
-      wide<T, Width>::template read<ReadOnly>(out, base + offset(0, t, u, sizes));
+      wide<T, Width>::read(out, base + offset(0, t, u, sizes));
     } else if constexpr (Kind == access::uniform) {
       const compute_t<T> value = widen<T>(element(base, 0, t, u, sizes));
 #pragma unroll
@@ -334,14 +325,13 @@ struct lanes_at {
 #pragma unroll
       for (int j = 0; j < Width; ++j) {
         T value[1];
-        wide<T, 1>::template read_stored<ReadOnly>(value, base + along.offset(sizes));
+        wide<T, 1>::read_stored(value, base + along.offset(sizes));
         out[j] = widen<T>(value[0]);
         along.step();
       }
     } else {
       if constexpr (Tile::tiling::aligns && Kind == access::strided && Step == 1)
-        if (t.staging.shared_aligned)
-          return wide<T, Width>::template read<ReadOnly>(out, base + offset(0, t, u, sizes));
+        if (t.staging.shared_aligned) return wide<T, Width>::read(out, base + offset(0, t, u, sizes));
 #pragma unroll
       for (int j = 0; j < Width; ++j) out[j] = widen<T>(element(base, j, t, u, sizes));
     }
@@ -351,7 +341,7 @@ struct lanes_at {
   static __device__ __forceinline__ void read_stored(T (&out)[Width], const T* base, const Tile& t, int u,
                                                      const Sizes& sizes) {
     if constexpr (Kind == access::contiguous) {
-      wide<T, Width>::template read_stored<ReadOnly>(out, base + offset(0, t, u, sizes));
+      wide<T, Width>::read_stored(out, base + offset(0, t, u, sizes));
     } else {
 #pragma unroll
       for (int j = 0; j < Width; ++j) out[j] = element(base, j, t, u, sizes);

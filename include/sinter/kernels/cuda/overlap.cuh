@@ -16,7 +16,8 @@ inline constexpr bool kernels_overlap = false;
 /// The first statement of every kernel that launch() launches: the next kernel may take the places that this one
 /// leaves, and this one waits until the one in front has ended and what it wrote can be seen. Every thread waits, also
 /// one that has nothing to do: a kernel that ended early would let the next overtake the one in front.
-/// Before it waits it calls `ahead`, which may neither read nor write memory, but ask for what will be read.
+/// Before it waits it calls `ahead`, which may neither read nor write memory, but ask for what will be read. Loads of
+/// what the kernel only reads must stay plain ones: those that say so (__ldg) the assembler moves before the wait.
 template <class Ahead>
 __device__ __forceinline__ void begin_kernel([[maybe_unused]] const Ahead& ahead) {
 #if __CUDA_ARCH__ >= 900

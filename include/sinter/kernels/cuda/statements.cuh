@@ -97,14 +97,13 @@ struct run_statement<load<Slot, T, At, Mask>> {
     const T* first = base + memory::offset(0, t, u, sizes);
     compute_t<T> raw[shape::width];
     if (t.staging.aligned()) {
-      vector::template read<false>(raw, first);
+      vector::read(raw, first);
     } else if (vector::bytes < 4 || t.staging.anywhere()) {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) raw[j] = widen<T>(first[j]);
     } else if constexpr (vector::bytes >= 4) {
       loose_words<T, shape::width> around;
-      around.template fetch<false>(first,
-                                   t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>(first));
+      around.fetch(first, t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>(first));
       around.template read<Frame::tiling::keeps>(raw);
     }
 #pragma unroll
@@ -125,7 +124,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
       if (!on) first = reinterpret_cast<const T*>(t.staging.template range<I>().first);
     }
     loose_words<T, width * reach, loose_unit<T, At>> around;
-    around.template fetch<shape::read_only>(first);
+    around.fetch(first);
     compute_t<T> raw[width * reach];
     around.read(raw);
 #pragma unroll

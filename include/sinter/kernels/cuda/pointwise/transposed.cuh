@@ -19,7 +19,7 @@ inline constexpr int transposed_threads = 256;
 template <class Body, int Width, class Index>
 struct staged_tiling
     : tiling<loop_var::x, loop_var::x, Width, tile_rows * tile_columns / transposed_threads / Width, Index> {
-  static constexpr bool guards = true, early_loads = false;
+  static constexpr bool guards = true;
   static constexpr int along = tile_columns / Width, rows = transposed_threads / along;
   struct staging {
     unsigned char* storage = nullptr;

@@ -74,7 +74,7 @@ struct column_ring_facts<body<S...>, Width> {
 template <class Body, int Width>
 struct column_ring_tiling : tiling<loop_var::x, loop_var::r, Width, column_ring_facts<Body, Width>::items, int> {
   using facts = column_ring_facts<Body, Width>;
-  static constexpr bool guards = true, early_loads = false;
+  static constexpr bool guards = true;
   template <int I>
   static constexpr bool stages = facts::stages(I);
   struct staging {

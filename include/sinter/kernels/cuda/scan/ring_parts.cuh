@@ -85,7 +85,7 @@ struct ring_facts<body<S...>> {
 template <class Body>
 struct ring_tiling : tiling<loop_var::r, loop_var::r, ring_facts<Body>::width, ring_facts<Body>::items, int> {
   using facts = ring_facts<Body>;
-  static constexpr bool guards = true, early_loads = false, shifted = true;
+  static constexpr bool guards = true, shifted = true;
   template <int I>
   static constexpr bool stages = facts::stages(I);
   struct staging {

@@ -83,10 +83,10 @@ struct team_staging {
   template <int I, class T>
   __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
     if constexpr (loads::in_pieces) {
-      wide<T, 1>::template read<false>(out, reinterpret_cast<const T*>(place + elements[pieces::before(I)][u]));
+      wide<T, 1>::read(out, reinterpret_cast<const T*>(place + elements[pieces::before(I)][u]));
     } else {
       const auto* values = reinterpret_cast<const T*>(place + u * item_bytes + loads::bytes_before(I) * team_threads);
-      wide<T, Width>::template read<false>(out, values + static_cast<int>(threadIdx.x) * Width);
+      wide<T, Width>::read(out, values + static_cast<int>(threadIdx.x) * Width);
     }
   }
   /// Finds the thread's column x of those from `first` on, in its rows of a tile, which lie alike in all tiles.

@@ -24,7 +24,6 @@ __device__ __forceinline__ std::int64_t first_row(const split_part& part, std::i
 /// The columns of a row that waits in registers. What both parts read is loaded alike, so that it is loaded once.
 template <int Width, int Items>
 struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {
-  static constexpr bool early_loads = false;
 };
 
 /// 32-bit words that a thread holds per column from row to row, or from phase to phase of a row.

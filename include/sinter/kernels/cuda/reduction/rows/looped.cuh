@@ -123,7 +123,6 @@ __device__ __forceinline__ void looped_phases(std::index_sequence<P...>, Frame& 
 template <int Width, int Items, class Index>
 struct looped_tiling : tiling<loop_var::r, loop_var::r, Width, Items, Index> {
   static constexpr int most_waiting = 128;
-  static constexpr bool early_loads = false;
 };
 
 /// Row `row` (past the end: one that writes nothing), or part number `split` of it, walked in tiles once per phase.

@@ -20,7 +20,6 @@ struct held_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool packed = Width * Items > few_lanes&& phase_facts<Body>::recomputes;
   static constexpr bool guards = Guards;
   static constexpr int most_waiting = 64;
-  static constexpr bool early_loads = false;  // weights would wait in registers while the row is reduced
   template <int I>
   static constexpr bool packs = packed&& phase_facts<Body>::packs(I);
 };

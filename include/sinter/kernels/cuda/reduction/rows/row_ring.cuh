@@ -23,7 +23,7 @@ struct tile_staging {
   __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
     constexpr int lanes = 32 * Width * Items, before = stream_facts<Body>::bytes_before(I) * lanes;
     const T* values = reinterpret_cast<const T*>(place + before * tiles) + tile * lanes;
-    wide<T, Width>::template read<false>(out, values + (u * 32 + static_cast<int>(threadIdx.x) % 32) * Width);
+    wide<T, Width>::read(out, values + (u * 32 + static_cast<int>(threadIdx.x) % 32) * Width);
   }
 };
 
@@ -31,7 +31,7 @@ struct tile_staging {
 template <class Body, int Width, int Items, bool Whole>
 struct streamed_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr int lanes = 32 * Width * Items, bytes = stream_facts<Body>::bytes * lanes;  // of a warp
-  static constexpr bool streamed = true, whole = Whole, guards = true, early_loads = false;
+  static constexpr bool streamed = true, whole = Whole, guards = true;
   static constexpr int most_waiting = 128;
   template <int I>
   static constexpr bool stages = stream_facts<Body>::streams(I);

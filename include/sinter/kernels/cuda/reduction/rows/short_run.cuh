@@ -76,7 +76,7 @@ struct short_staging {
   __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u, bool on) const {
     if constexpr (held::facts.bytes[I] > 0) {
       if constexpr (Rnumel < 0 && !Shape::walks) wide<T, Width>::read_where(on, out, item<I, T>(u));
-      else wide<T, Width>::template read<false>(out, item<I, T>(on ? u : 0));
+      else wide<T, Width>::read(out, item<I, T>(on ? u : 0));
     } else {
       constexpr int number = held::weights.number[I];
       if constexpr (Width == 1) {

@@ -36,7 +36,7 @@ struct staged_staging {
   __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u, bool on) const {
     const T* from = item<I, Width, T>(u);
     // Past the end lies what another row's warps may be writing.
-    if (inside) wide<T, Width>::template read<false>(out, from);
+    if (inside) wide<T, Width>::read(out, from);
     else wide<T, Width>::read_where(on, out, from);
   }
   template <int I, class T, int Width>
@@ -52,7 +52,7 @@ struct staged_row_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   using held = staged_facts<Body>;
   using staging = staged_staging<Body>;
   using single = staged_row_tiling<Body, 1, 1>;
-  static constexpr bool guards = true, early_loads = false, streamed = true, adjoining = true, reads_ahead = true;
+  static constexpr bool guards = true, streamed = true, adjoining = true, reads_ahead = true;
   static constexpr bool in_words = Width == 2 && held::width == 2;
   static constexpr bool loose = in_words, aligns = in_words;  // what all rows share
   static constexpr int most_waiting = 64;

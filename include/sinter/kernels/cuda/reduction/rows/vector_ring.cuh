@@ -75,7 +75,7 @@ struct piece_staging {
 /// other way.
 template <class Body, int Width, int Items>
 struct vectors_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
-  static constexpr bool streamed = true, in_vectors = true, guards = true, early_loads = false;
+  static constexpr bool streamed = true, in_vectors = true, guards = true;
   static constexpr int most_waiting = 128;
   template <int I>
   static constexpr bool stages = stream_facts<Body>::streams(I);
@@ -118,7 +118,7 @@ struct end_staging<body<S...>, Items, std::index_sequence<I...>>
 /// Lanes of a warp have them one by one: at either end less than two vectors.
 template <class Body, int Width>
 struct row_end_tiling : tiling<loop_var::r, loop_var::r, 1, (4 * Width - 2 + 31) / 32, int> {
-  static constexpr bool streamed = true, guards = true, early_loads = false;
+  static constexpr bool streamed = true, guards = true;
   template <int I>
   static constexpr bool stages = stream_facts<Body>::streams(I);
   using staging = end_staging<Body, (4 * Width - 2 + 31) / 32>;
