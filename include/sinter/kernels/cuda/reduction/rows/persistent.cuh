@@ -124,7 +124,7 @@ __device__ __forceinline__ void shifted_row(const Args& args, const row_shift& s
 /// only.
 template <class Body, int Width, int Items, int Threads, int MaxBlock, int MinBlocks, int Full, class Args>
 __global__ void __launch_bounds__(MaxBlock, MinBlocks) reduction_persistent(const Args args) {
-  detail::begin_with_rows<Body>(args, detail::row_threads<Threads>{}, 48 << 10);
+  detail::begin_with_rows<Body>(args, detail::row_threads<Threads>{}, detail::asked_held);
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   detail::persistent_row<Body, Width, Items, Full>(args, row, storage, detail::row_threads<Threads>{});

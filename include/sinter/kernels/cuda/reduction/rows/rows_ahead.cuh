@@ -34,6 +34,10 @@ struct rows_ahead<body<S...>> {
   }
 };
 
+/// Of each multiprocessor, bytes that the first blocks ask for: of rows in shared memory, in registers, of runs of
+/// rows. Of more, what is needed first comes later.
+inline constexpr int asked_staged = 128 << 10, asked_held = 48 << 10, asked_in_runs = 64 << 10;
+
 /// Is a block that reads so many bytes at first one of the first, which together have `most` for each of 132
 /// multiprocessors? When later ones begin, the kernel in front has ended.
 __device__ __forceinline__ bool is_early(int bytes, int most) {

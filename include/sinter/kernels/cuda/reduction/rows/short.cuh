@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(detail::short_block, MinBlocks) reduction_shor
   const int first = static_cast<int>(blockIdx.x) * shape.rows(), left = static_cast<int>(args.numel) - first;
   const detail::run_part run{first, left < shape.rows() ? left : shape.rows(), length};
   detail::begin_kernel([&] {
-    if (threadIdx.x == 0 && detail::is_early(shape.rows() * length * detail::stream_facts<Body>::bytes, 64 << 10))
+    if (threadIdx.x == 0 &&
+        detail::is_early(shape.rows() * length * detail::stream_facts<Body>::bytes, detail::asked_in_runs))
       detail::rows_ahead<Body>::ask(args, run.first, 0, run.rows * run.length);
   });
   alignas(16) __shared__ unsigned char storage[tiling::places::bytes];

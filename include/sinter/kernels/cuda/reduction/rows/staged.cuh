@@ -335,7 +335,7 @@ __device__ __forceinline__ void staged_phase(Stream& stream, Frame& f, tile<type
 template <class Body, int Width, int MinBlocks, class Args>
 __global__ void __launch_bounds__(detail::staged_block<Body>, MinBlocks)
     reduction_staged(const Args args, const typename detail::staged_facts<Body>::places places) {
-  detail::begin_with_rows<Body>(args, detail::staged_threads{}, 128 << 10);
+  detail::begin_with_rows<Body>(args, detail::staged_threads{}, detail::asked_staged);
   using tiling = detail::staged_row_tiling<Body, Width>;
   extern __shared__ __align__(16) unsigned char staged_memory[];
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
