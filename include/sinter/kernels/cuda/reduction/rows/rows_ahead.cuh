@@ -10,6 +10,7 @@
 
 namespace sinter::cuda::detail {
 
+/// Asks for what the loads of a body that follow a row read.
 template <class Body>
 struct rows_ahead;
 template <class... S>
@@ -18,19 +19,20 @@ struct rows_ahead<body<S...>> {
   /// and what it asked for would come beside what others wait for.
   template <class Args>
   static __device__ __forceinline__ void ask(const Args& args, std::int64_t row, std::int64_t begin, int count) {
-    if constexpr (element_stores < body < S... >>> 0)
-      (ask_load(S{}, args, row, begin, row < args.numel ? count : 0), ...);
+    if constexpr (stores > 0) (ask_load(S{}, args, row, begin, row < args.numel ? count : 0), ...);
   }
 
  private:
+  static constexpr int stores = element_stores<body<S...>>;
   template <class Statement, class Args>
   static __device__ __forceinline__ void ask_load(Statement, const Args&, std::int64_t, std::int64_t, int) {}
   template <int Slot, class T, class At, class Args>
   static __device__ __forceinline__ void ask_load(load<Slot, T, At, -1>, const Args& args, std::int64_t row,
                                                   std::int64_t begin, int count) {
-    if constexpr (bytes_along_rows < T, At >> 0)
+    constexpr int bytes = bytes_along_rows<T, At>;
+    if constexpr (bytes > 0)
       prefetch_bulk(static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, begin, args.sizes),
-                    count * static_cast<int>(sizeof(T)));
+                    count * bytes);
   }
 };
 
