@@ -35,6 +35,16 @@ void launch_column(body<S...>, const Args& args, std::int64_t most_splits, kerne
          dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
          name, args, part, shape.along);
 }
+/// Does a thread hold values of its columns while it walks?
+template <class Body>
+inline constexpr bool holds_columns = [] {
+  for (int s = 0; s < Body::size; ++s)
+    if (column_values<Body>::select(s) && body_facts<Body>::facts.info[s].kind == statement_kind::source &&
+        body_facts<Body>::facts.info[s].reads_x)
+      return true;
+  return false;
+}();
+
 /// Columns of rows that begin anywhere.
 template <class... S, class Args>
 void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift, std::int64_t most_splits,
@@ -42,7 +52,8 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   using B = sinter::body<S...>;
   constexpr int width = column_shift_facts<B>::width, items = column_items<B, width>;
   constexpr bool light = phase_facts<B>::is_light && column_shift_facts<B>::state_bytes <= 4;
-  constexpr int blocks = !light ? 1 : phase_facts<B>::loads(loop_var::x, width) > 1 ? 3 : light_column_blocks;
+  constexpr bool many = phase_facts<B>::loads(loop_var::x, width) > 1;
+  constexpr int blocks = !light ? 1 : many && holds_columns<B> ? 2 : many ? 3 : light_column_blocks;
   const bool shifted = shift.first != 0 || shift.step != 0;
   column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits);
   shape.whole = shape.splits == 1 && shape.along == column_block && !shifted &&
