@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/choose.hpp"
 #include "sinter/kernels/cuda/copy_async.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/rows/stream_share.cuh"
