@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE headers RELATIVE ${INCLUDE} ${INCLUDE}/sinter/*.cuh)
 foreach(header IN LISTS headers)
-  file(STRINGS ${INCLUDE}/${header} lines REGEX "^[^/]*(__ldg|__restrict__|global\\.nc)")
+  file(STRINGS ${INCLUDE}/${header} lines REGEX "^([^/]|/[^/])*(__ldg|__restrict__|global\\.nc)")
   foreach(line IN LISTS lines)
     string(STRIP "${line}" line)
     list(APPEND wrong "${header}: ${line}")

@@ -1,5 +1,5 @@
 // The rows that a block reads first, asked for before the kernel in front has ended: its last blocks leave memory idle,
-// and what is in the L2 then arrives in half the time. SPDX-License-Identifier: BSL-1.0
+// and what is in the L2 then arrives sooner. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
