@@ -83,8 +83,10 @@ struct vectors_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool shifts = stream_facts<Body>::is_shared(I);
   using staging = piece_staging<Body, Width, Items>;
 };
-/// What is streamed of the elements at the ends of a row, as it lies in memory.
-template <int I, class S, bool Streamed, int Items>
+/// What is streamed of the elements at the ends of a row, and what all rows share beside them, as it lies in memory.
+template <class S>
+inline constexpr bool is_fetched = streamed_bytes<S> > 0 || shared_bytes<S> > 0;
+template <int I, class S, bool Fetched, int Items>
 struct end_slot {
   template <class Tile, class Args>
   __device__ __forceinline__ void fetch(const Args&, const Tile&) {}
@@ -104,10 +106,10 @@ template <class Body, int Items, class Numbers = std::make_index_sequence<Body::
 struct end_staging;
 template <class... S, int Items, std::size_t... I>
 struct end_staging<body<S...>, Items, std::index_sequence<I...>>
-    : end_slot<static_cast<int>(I), S, (streamed_bytes<S> > 0), Items>... {
+    : end_slot<static_cast<int>(I), S, is_fetched<S>, Items>... {
   template <class Tile, class Args>
   __device__ __forceinline__ void fetch(const Args& args, const Tile& t) {
-    (end_slot<static_cast<int>(I), S, (streamed_bytes<S> > 0), Items>::fetch(args, t), ...);
+    (end_slot<static_cast<int>(I), S, is_fetched<S>, Items>::fetch(args, t), ...);
   }
   template <int N, class T>
   __device__ __forceinline__ void read(compute_t<T> (&out)[1], int u) const {
@@ -120,7 +122,7 @@ template <class Body, int Width>
 struct row_end_tiling : tiling<loop_var::r, loop_var::r, 1, (4 * Width - 2 + 31) / 32, int> {
   static constexpr bool streamed = true, guards = true;
   template <int I>
-  static constexpr bool stages = stream_facts<Body>::streams(I);
+  static constexpr bool stages = is_fetched<sinter::detail::statement_of<Body, I>>;
   using staging = end_staging<Body, (4 * Width - 2 + 31) / 32>;
 };
 
