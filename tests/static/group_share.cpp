@@ -22,6 +22,16 @@ constexpr bool is(const group_share& s, int parts, int groups, int slots) {
   return s.parts == parts && s.groups == groups && s.slots == slots;
 }
 
+/// Has each warp of a team the vectors that follow those of the one before, as many as it has places for or 32 less?
+constexpr bool is_even(const group_share& s) {
+  const int all = s.parts * s.warps();
+  for (int warp = 0; warp < all; ++warp) {
+    const int vectors = s.vectors_before(warp + 1) - s.vectors_before(warp);
+    if (vectors != s.vectors && vectors != s.vectors - 32) return false;
+  }
+  return s.vectors_before(0) == 0 && s.vectors_before(all) == 32 * s.tiles;
+}
+
 }  // namespace
 
 static_assert(is(share_of(976, 65536, 2, 5), 4, 2, 2), "layer norm: four blocks hold the weights and four rows");
@@ -31,3 +41,5 @@ static_assert(share_of(976, 65536, 2, 5).teams == 60, "two groups in each of 30 
 static_assert(share_of(30, 65536, 0, 3).teams <= 30, "no more groups than rows");
 static_assert(share_of(100, 4000000, 0, 3).slots == 0, "eight blocks do not hold such rows");
 static_assert(share_of(100, 450000, 2, 5).slots == 0, "nor these beside their weights");
+static_assert(is_even(share_of(976, 65536, 2, 5)) && is_even(share_of(1273, 50257, 2, 5)), "no warp idles");
+static_assert(is_even(share_of(2096, 30522, 0, 3)) && is_even(share_of(639, 100001, 2, 5)), "nor in other clusters");

@@ -12,13 +12,19 @@ namespace sinter::cuda {
 inline constexpr int grouped_threads = 512;
 
 /// `teams` groups of warps take one row after another: one of the `groups` in each of the `parts` blocks of a cluster.
-/// Each of its warps has `vectors` vectors of a row, and `slots` places for them. No slots: rows cannot be shared so.
+/// A row's `tiles` tiles of 32 vectors are spread evenly over its warps, each of which has `slots` places for `vectors`
+/// vectors, as many as any of them has. No slots: rows cannot be shared so.
 struct group_share {
-  int teams = 1, parts = 1, groups = 1, vectors = 32, slots = 0;
+  int teams = 1, parts = 1, groups = 1, tiles = 1, vectors = 32, slots = 0;
   unsigned* counter = nullptr;  // by which a group takes the row that nobody has, `slots` rows before it comes to it
 
   /// Of a group in one block: a power of two.
   SINTER_HOST_DEVICE constexpr int warps() const { return grouped_threads / 32 / groups; }
+  /// Vectors of a row before those of the warp-th warp of a team.
+  SINTER_HOST_DEVICE constexpr int vectors_before(int warp) const {
+    const int all = parts * warps();
+    return (warp * tiles + all - 1) / all * 32;
+  }
 };
 
 namespace detail {
@@ -54,6 +60,7 @@ constexpr group_share choose_groups(const grouped_rows& rows, std::int64_t room,
       const std::int64_t wanted = (rows.count + groups - 1) / groups, used = wanted < clusters ? wanted : clusters;
       if (tiles > 64) continue;  // no room, whatever a vector is
       share.teams = static_cast<int>(used) * groups, share.vectors = static_cast<int>(tiles) * 32;
+      share.tiles = static_cast<int>((rows.vectors + 31) / 32);
       for (group_share more = share; more.slots < 30; share = more) {
         ++more.slots;
         if (bytes_of(more) > room) break;

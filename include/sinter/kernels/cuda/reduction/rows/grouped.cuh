@@ -43,8 +43,7 @@ class grouped_stream {
     part_ = threads.part();
     row = ahead_ = threads.first_row();
     rows_ = row + lane() * s.teams;
-    first_ = threads.first_vector();
-    const int begin = first_ - threads.warp() * s.vectors;
+    first_ = threads.first_vector(threads.warp()), most_ = threads.first_vector(threads.warp() + 1) - first_;
     places_ = shared_address(memory) + where.places + threadIdx.x / 32 * where.warp_bytes;
     barriers_ = places_ + s.slots * place_bytes();
     if (lane() == 0) {
@@ -56,8 +55,8 @@ class grouped_stream {
     if (s.parts > 1) arrive_in_cluster();
     send_next(), ahead_ += s.teams;
     if constexpr (facts::has_shared)
-      kept_.bring(args, memory, where.kept, begin * width,
-                  min((begin + threads.warps() * s.vectors + 1) * width, static_cast<int>(args.rnumel)));
+      kept_.bring(args, memory, where.kept, threads.first_vector(0) * width,
+                  min((threads.first_vector(threads.warps()) + 1) * width, static_cast<int>(args.rnumel)));
     from_last_ = part_ == 0 ? threads.warps() - 1 - threads.warp() : -1;
     enter_row();
     if (from_last_ == 0) fetch_ends(row);
@@ -189,7 +188,7 @@ class grouped_stream {
   }
   /// The warp's part of them.
   __device__ __forceinline__ int count_of(const whole_vectors& all) const {
-    return max(0, min(all.count - first_, share_.vectors));
+    return max(0, min(all.count - first_, most_));
   }
   __device__ __forceinline__ void enter_row() {
     const whole_vectors all = vectors_of(row);
@@ -259,7 +258,7 @@ class grouped_stream {
   const group_share& share_;
   const row_shift& shift_;
   unsigned places_, barriers_;   // of the warp
-  int part_, first_;             // of the cluster; the warp's first vector
+  int part_, first_, most_;      // of the cluster; the warp's first vector, and how many it has at most
   int slot_ = 0, turns_ = 0;     // where the row is; how often all places were gone through
   int rows_, ahead_, told_ = 0;  // a lane's: the row in the place of its number; the row that comes here next
   int begin_, here_;             // of the row: the element with which the warp's part begins; its vectors

@@ -45,8 +45,8 @@ class group_threads {
   __device__ __forceinline__ int first_row() const {
     return static_cast<int>(blockIdx.x) / share_.parts * share_.groups + group();
   }
-  /// Of each row: the one with which the warp's part begins.
-  __device__ __forceinline__ int first_vector() const { return (part() * warps_ + warp()) * share_.vectors; }
+  /// Of each row: the vector with which the part begins that warp `of` of the block's group has.
+  __device__ __forceinline__ int first_vector(int of) const { return share_.vectors_before(part() * warps_ + of); }
 
  private:
   const group_share& share_;
@@ -97,8 +97,9 @@ struct grouped_tiling : vectors_tiling<Body, Width, Items> {
 template <class Body, int Width, class Args>
 __device__ __forceinline__ void ask_for_first_rows(const Args& args, const group_share& share) {
   const group_threads threads(share);
-  const std::int64_t begin = std::int64_t(threads.first_vector()) * Width, left = args.rnumel - begin;
-  const int most = share.vectors * Width;
+  const int first = threads.first_vector(threads.warp());
+  const std::int64_t begin = std::int64_t(first) * Width, left = args.rnumel - begin;
+  const int most = (threads.first_vector(threads.warp() + 1) - first) * Width;
   if (threadIdx.x % 32 == 0)
     rows_ahead<Body>::ask(args, threads.first_row(), begin, left < most ? static_cast<int>(left) : most);
 }
