@@ -16,6 +16,15 @@ __device__ __forceinline__ void copy_async(void* shared, const void* global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");
 #endif
 }
+/// The first `bytes` of 16 bytes, of which no others are read, and zeros after them. Both ends aligned to 16.
+__device__ __forceinline__ void copy_async_some(void* shared, const void* global, int bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  memcpy(shared, global, static_cast<std::size_t>(bytes));
+#else
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(global), "r"(bytes) : "memory");
+#endif
+}
 /// 4, 8 or 16 bytes, or a multiple of that.
 template <int Bytes>
 __device__ __forceinline__ void copy_async_of(void* shared, const void* global) {

@@ -56,14 +56,14 @@ class kept_loads<body<S...>, std::index_sequence<I...>> {
       };
       const unsigned char *const from = place(begin), *const to = place(end);
       const int past = static_cast<int>(bytes_past<16>(from)), size = static_cast<int>(to - from) + past;
-      for (int b = static_cast<int>(threadIdx.x) * 16; b < size; b += static_cast<int>(blockDim.x) * 16) {
-        if (b >= past && b + 16 <= size) {
-          copy_async(memory + at + b, from - past + b);
-        } else {
-          for (int k = b; k < b + 16; k += static_cast<int>(sizeof(T)))
-            if (k >= past && k < size) memcpy(memory + at + k, from - past + k, sizeof(T));
-        }
-      }
+      // What lies before the first element in its 16 bytes is copied, too, where it is another element.
+      const int whole = begin > 0 ? 0 : past;
+      for (int b = static_cast<int>(threadIdx.x) * 16; b < size; b += static_cast<int>(blockDim.x) * 16)
+        if (b >= whole) copy_async_some(memory + at + b, from - past + b, min(16, size - b));
+      // Each by another thread: one after another they would wait for each other.
+      const int k = static_cast<int>(threadIdx.x) * static_cast<int>(sizeof(T));
+      if (whole > 0 && k >= past && k < min(16, size))
+        *reinterpret_cast<T*>(memory + at + k) = *reinterpret_cast<const T*>(from - past + k);
       // Where element 0 is meant to lie may be before shared memory: only what is added to it leads there.
       const auto before = from - static_cast<const unsigned char*>(args.pointers[Slot]);
       origin_[facts::shared_before(N)] = at + past - static_cast<int>(before);
