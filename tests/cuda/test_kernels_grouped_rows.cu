@@ -172,6 +172,13 @@ TEST_CASE("grouped rows of several phases, types and outputs") {
   test_deviations<float, 50257>(130, 50257, 1, 1);
 }
 
+TEST_CASE("grouped rows of whole vectors, of static length, of which a multiprocessor holds one") {
+  test_softmax<bf16, softmax<bf16, 80000>, 80000>("softmax bf16", 170, 80000);
+  test_softmax<float, softmax<float, 40000>, 40000>("softmax f32", 161, 40000);
+  test_deviations<bf16, 66048>(200, 66048, 0, 1);
+  test_deviations<float, 100000>(97, 100000, 0, 0);
+}
+
 TEST_CASE("grouped rows' means and variances as one fold") {
   for (const std::size_t shift : {0, 1, 2, 3}) {
     test_moments<moments<bf16, bf16, d0>, bf16, bf16, d0>(256, 50257, shift, 5, 0);
