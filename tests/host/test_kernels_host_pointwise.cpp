@@ -40,6 +40,27 @@ TEST_CASE_TEMPLATE("a chain", T, float, double, f16, bf16, i32, i64, std::uint8_
   }
 }
 
+TEST_CASE_TEMPLATE("every value of 16 bits as a float, and back", T, f16, bf16) {
+  using there_and_back = body<load<0, T, linear>, widen_to<T, float, 0>, store<1, float, 1, linear>,
+                              cast_to<float, T, 1>, store<2, T, 3, linear>>;
+  std::vector<T> all(0x10000), back(all.size());
+  std::vector<float> wide(all.size());
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = T::from_bits(static_cast<std::uint16_t>(k));
+  for (const i64 first : {0, 1, 7, 0x7bf9}) {  // subnormal ones, and where infinity begins, at other places of a vector
+    const i64 n = static_cast<i64>(all.size()) - first;
+    cpu::pointwise<there_and_back>(arguments<3, 0, 0>{{all.data() + first, wide.data(), back.data()}, {}, {}, n, 1}, 1);
+    int wrong = 0;
+    for (i64 k = 0; k < n; ++k) {
+      const T value = all[first + k];
+      if (value != value) wrong += wide[k] == wide[k] || back[k] == back[k];
+      else
+        wrong +=
+            wide[k] != widen(value) || std::signbit(wide[k]) != (value.bits >> 15 != 0) || back[k].bits != value.bits;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("bool: comparisons, logic, where") {
   using logic = body<load<0, float, linear>, load<1, float, linear>, compute<ops::lt, float, bool, 0, 1>,
                      load<2, bool, linear>, compute<ops::logical_and, bool, bool, 2, 3>,

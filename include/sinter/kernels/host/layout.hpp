@@ -9,6 +9,7 @@
 
 #include "sinter/base/op.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/host/widening.hpp"
 
 namespace sinter::cpu::detail {
 
@@ -122,7 +123,7 @@ inline constexpr std::int64_t storage_bytes<load<Slot, T, At, Mask>> = sizeof(T)
 
 /// What the layout must know of a statement beyond statement_info.
 struct residence_hints {
-  bool in_memory = false;  // a contiguous load
+  bool in_memory = false;  // a contiguous load that is read where it lies
   bool converts = false;   // a load whose storage type is not its compute type
   bool is_simple = true;
   bool is_own = false;  // in memory that no store reaches
@@ -132,7 +133,7 @@ template <class Statement, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of{};
 template <int Slot, class T, class At, int Mask, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<load<Slot, T, At, Mask>, V, Lanes, Aligned>{
-    lane_step<At>::of(V, Lanes, Aligned) == 1, !std::is_same_v<T, compute_t<T>>};
+    lane_step<At>::of(V, Lanes, Aligned) == 1 && !widens_runs<T>, !std::is_same_v<T, compute_t<T>>};
 template <int Which, class T, loop_var V, int Lanes, bool Aligned>
 inline constexpr residence_hints hints_of<accumulator<Which, T>, V, Lanes, Aligned>{
     std::is_floating_point_v<compute_t<T>>, false, true, true};  // integers accumulate in another type

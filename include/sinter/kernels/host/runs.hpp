@@ -13,6 +13,7 @@
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/lanes.hpp"
 #include "sinter/kernels/host/layout.hpp"
+#include "sinter/kernels/host/widening.hpp"
 #include "sinter/kernels/host/width.hpp"
 
 SINTER_WIDE_VECTORS
@@ -231,7 +232,7 @@ template <class T, class Step>
 [[gnu::always_inline]] inline void read_run(compute_t<T>* out, const T* p, int count, Step step) {
   if (step == 1) {
     if constexpr (std::is_same_v<T, compute_t<T>>) copy_bytes(out, p, static_cast<std::size_t>(count) * sizeof(T));
-    else for_lanes(count, [=](int i) { out[i] = widen(p[i]); });
+    else widen_run(out, p, count);
   } else if (step == 0) for_lanes(count, [out, value = widen(*p)](int i) { out[i] = value; });
   else for_lanes(count, [=](int i) { out[i] = widen(p[along(step, i)]); });
 }
