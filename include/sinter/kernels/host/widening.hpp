@@ -1,8 +1,6 @@
-// Values of f16 as floats, which processors do in one instruction and compilers in ten: theirs is not C++'s, and the
-// sum that stands for it where there is none looks for subnormal and infinite values. SPDX-License-Identifier: BSL-1.0
+// Values of f16 as floats: one instruction for a vector of them, where the processor has it; compilers make ten, in
+// every loop that reads them. SPDX-License-Identifier: BSL-1.0
 #pragma once
-
-#include <cstring>
 
 #include "sinter/base/dtype.hpp"
 #include "sinter/kernels/host/lanes.hpp"
