@@ -69,15 +69,7 @@ void test_deviations(std::int64_t rows, std::int64_t columns, std::size_t shift,
   out.check_guards(what), far_out.check_guards(what);
 }
 
-/// (x - mean) * rsqrt(var + eps) * w + w, whose mean and variance are one fold, and the mean; scalar 0 is 1 / C, scalar
-/// 1 eps.
-template <class T, class W, long C, class F = compute_t<T>>
-using moments = body<load<0, T, at_row<C>>, scalar<0, F>, scalar<1, F>, reduce<ops::sum, T, F, 0>,
-                     reduce<ops::m2, T, F, 0>, compute<ops::mul, F, F, 3, 1>, compute<ops::mul, F, F, 4, 1>,
-                     compute<ops::add, F, F, 6, 2>, compute<ops::rsqrt, F, F, 7>, compute<ops::sub, F, F, 0, 5>,
-                     compute<ops::mul, F, F, 9, 8>, load<1, W, at_r>, load<1, W, at_r>, compute<ops::mul, F, F, 10, 11>,
-                     compute<ops::add, F, F, 13, 12>, store<2, T, 14, at_row<C>>, store<3, F, 5, at_x>>;
-/// The same with weights that have to be cast.
+/// moments with weights that have to be cast.
 template <class T, class W, long C>
 requires std::is_integral_v<W>
 struct cast_moments {
@@ -88,45 +80,6 @@ struct cast_moments {
                     compute<ops::mul, F, F, 9, 8>, load<1, W, at_r>, cast_to<W, F, 11>, compute<ops::mul, F, F, 10, 12>,
                     compute<ops::add, F, F, 13, 12>, store<2, T, 14, at_row<C>>, store<3, F, 5, at_x>>;
 };
-
-/// Values around `middle`; every seventh row begins far from the others, another has an infinite value.
-template <class Body, class T, class W, long C>
-void test_moments(std::int64_t rows, std::int64_t columns, std::size_t shift, std::size_t shift_weight, float middle) {
-  if (!is_sampled()) return;
-  auto a = numbers<T>(rows * columns, 1);
-  for (auto& x : a) x = narrow<T>(widen(x) + middle);
-  for (std::int64_t i = 0; i + 1 < rows; i += 7) {
-    a[i * columns] = narrow<T>(compute_t<T>(middle + 4000));
-    a[(i + 1) * columns + i % columns] = narrow<T>(std::numeric_limits<compute_t<T>>::infinity());
-  }
-  const auto w = numbers<W>(columns, 2);
-  device_array<T> da(a, shift), out(rows * columns, shift);
-  device_array<W> dw(w, shift_weight);
-  device_array<compute_t<T>> mean_out(rows);
-  auto args = make_args<4, 2, 1>(rows, columns);
-  args.pointers[0] = da.data(), args.pointers[1] = dw.data(), args.pointers[2] = out.data();
-  args.pointers[3] = mean_out.data();
-  args.scalars[0] = {1.0 / static_cast<double>(columns), 0}, args.scalars[1] = {1e-5, 0};
-  args.sizes[0] = columns;
-  const std::string what = label("moments", rows, columns);
-  launch<Body, is_dynamic(C) ? -1 : C>(what, args);
-  std::vector<double> mean(rows, 0.0), var(rows, 0.0);
-  for (std::int64_t k = 0; k < rows * columns; ++k) mean[k / columns] += number(a[k]) / static_cast<double>(columns);
-  for (std::int64_t k = 0; k < rows * columns; ++k) {
-    const double d = number(a[k]) - mean[k / columns];
-    var[k / columns] += d * d / static_cast<double>(columns);
-  }
-  check_close(
-      what, out.host(),
-      [&](std::size_t k) {
-        const std::size_t i = k / columns;
-        return ((number(a[k]) - mean[i]) / std::sqrt(var[i] + 1e-5) + 1) * number(w[k % columns]);
-      },
-      2 * step_of<T>() + 2e-5, 2e-4 * (1 + middle / 100));
-  check_close(
-      what + ", mean", mean_out.host(), [&](std::size_t i) { return mean[i]; }, 1e-6, 1e-5);
-  out.check_guards(what), mean_out.check_guards(what);
-}
 
 }  // namespace
 

@@ -59,6 +59,24 @@ TEST_CASE("layer norm") {
     }
 }
 
+// Of power-of-two lengths all threads hold as many values.
+TEST_CASE("means and variances of held rows as one fold") {
+  [&]<long... C>(std::integer_sequence<long, C...>) {
+    const auto test = [](auto columns) {
+      constexpr long c = decltype(columns)::value;
+      for (const std::int64_t rows : {1, 9, 300})
+        for (const float middle : {0, 1000}) test_moments<moments<bf16, bf16, c>, bf16, bf16, c>(rows, c, 0, 0, middle);
+      test_moments<moments<bf16, bf16, c>, bf16, bf16, c>(9, c, 1, 1, 0);
+    };
+    (test(std::integral_constant<long, C>{}), ...);
+  }
+  (std::integer_sequence<long, 16, 512, 2048, 3072, 4096, 32768>{});
+  test_moments<moments<f16, float, 16384>, f16, float, 16384>(300, 16384, 0, 0, 100);
+  test_moments<moments<f16, f16, 1024>, f16, f16, 1024>(1000, 1024, 0, 0, 100);
+  for (const std::int64_t rows : {1, 1000})
+    test_fold<ops::m2, bf16, float, 8192, 8192>("m2 bf16, static", rows, 8192, 1e-4, 1e-5);
+}
+
 TEST_CASE("one-phase reductions of rows, dynamic extent") {
   for (const std::int64_t columns : column_counts)
     for (const std::int64_t rows : row_counts) {

@@ -5,10 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
-#include "sinter/base/op.hpp"
-#include "sinter/kernels/cuda/access.hpp"
+#include "sinter/kernels/cuda/phase_facts.hpp"
 #include "sinter/kernels/split.hpp"
 
 namespace sinter::cuda::detail {
@@ -18,149 +16,6 @@ inline constexpr std::int64_t narrow_limit = (std::int64_t(1) << 31) - (1 << 16)
 
 /// The same of rows that are streamed: with every block's tiles past the end.
 inline constexpr std::int64_t streamed_limit = std::int64_t(1) << 30;
-
-template <class T>
-inline constexpr int value_words = sizeof(T) > 4 ? 2 : 1;
-template <>
-inline constexpr int value_words<void> = 0;
-
-/// Arithmetic whose registers come in pairs: the assembler, left to choose how many blocks run at once, may spill them.
-template <class Body>
-inline constexpr bool has_doubles = false;
-template <class... S>
-inline constexpr bool has_doubles<body<S...>> =
-    (std::is_same_v<typename sinter::detail::statement_facts<S>::value_type, double> || ...);
-
-template <class Op, class... Others>
-inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
-/// Operations that take few registers and call no function.
-template <class Op>
-inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
-                                           ops::rsqrt, ops::square, ops::relu, ops::maximum, ops::minimum>;
-template <class S>
-inline constexpr bool is_light_statement = true;
-template <class Op, class T, class Result, int A, int B, int C>
-inline constexpr bool is_light_statement<compute<Op, T, Result, A, B, C>> = is_light<Op>;
-
-template <class S>
-inline constexpr bool is_half_load = false;
-template <int Slot, class At, int Mask>
-inline constexpr bool is_half_load<load<Slot, f16, At, Mask>> = true;
-
-/// When a kernel that holds a row evaluates which statement.
-template <class Body>
-struct phase_facts;
-template <class... S>
-struct phase_facts<body<S...>> {
-  using facts = body_facts<body<S...>>;
-  static constexpr int size = sizeof...(S);
-  static constexpr int phases = facts::num_phases;
-  static constexpr bool is_reduce(int s) { return facts::facts.info[s].kind == statement_kind::reduce; }
-  static constexpr bool is_element(int s) { return facts::where(s) == scope::element && !is_reduce(s); }
-  static constexpr bool is_row(int s) { return facts::where(s) == scope::row && !is_reduce(s); }
-
-  /// The first loop over r that needs element statement s; there it is evaluated if it is kept.
-  static constexpr int first(int s) {
-    for (int p = 0; p < phases; ++p)
-      if (facts::needed(p, s)) return p;
-    return phases;
-  }
-
-  static constexpr int stored_bytes(int s) {
-    constexpr int bytes[] = {touch_of<S>::at(loop_var::r, 1).bytes..., 0};
-    return bytes[s];
-  }
-  /// The last loop over r that needs element statement s.
-  static constexpr int last(int s) {
-    int p = phases - 1;
-    while (p > 0 && !facts::needed(p, s)) --p;
-    return p;
-  }
-  /// A row of 16-bit values is held as it is, in half the registers, and what few steps make of it is computed again in
-  /// every phase.
-  static constexpr bool recomputes = [] {
-    int again = 0;
-    for (int s = 0; s < size; ++s) {
-      const auto& info = facts::facts.info[s];
-      if (info.kind == statement_kind::source && info.reads_x && is_element(s) && stored_bytes(s) > 2) return false;
-      if (info.kind == statement_kind::compute && is_element(s))
-        for (int p = first(s) + 1; p < phases; ++p) again += facts::needed(p, s);
-    }
-    return again <= 8;
-  }();
-  /// A load whose values wait as they lie in memory: for a later phase, and of f16 also for others of their own,
-  /// because nvcc 13.0 converts f16 as soon as it is there, but bf16 where it is used.
-  static constexpr bool packs(int s) {
-    constexpr bool is_half[] = {is_half_load<S>..., false};
-    const auto& info = facts::facts.info[s];
-    return recomputes && info.kind == statement_kind::source && is_element(s) && info.operands[0] < 0 &&
-           stored_bytes(s) == 2 && (last(s) > first(s) || is_half[s]);
-  }
-  /// Does a later phase need what phase p knows of such a load?
-  static constexpr bool stays_packed(int s, int p) { return packs(s) && first(s) <= p && last(s) > p; }
-  static constexpr bool is_recomputed(int s) {
-    return recomputes && is_element(s) && facts::facts.info[s].kind == statement_kind::compute;
-  }
-
-  /// Bytes of registers per element of a row that are alive between two phases, at worst. 0: nothing is gained by
-  /// holding it.
-  static constexpr int kept_bytes = [] {
-    constexpr int words[] = {value_words<typename statement_facts<S>::value_type>..., 0};
-    int most = 0;
-    for (int p = 0; p + 1 < phases; ++p) {
-      int alive = 0;
-      for (int s = 0; s < size; ++s) {
-        if (!is_element(s) || first(s) > p || is_recomputed(s)) continue;
-        if (packs(s)) {
-          alive += stays_packed(s, p) ? 2 : 0;
-          continue;
-        }
-        bool later = false;
-        for (int user = s + 1; user < size; ++user) {
-          const int when = is_reduce(user) ? facts::phase(user) : is_element(user) ? first(user) : -1;
-          for (int operand : facts::facts.info[user].operands)
-            later = later || (operand == s && when > p && when < phases);
-        }
-        if (later) alive += 4 * words[s];
-      }
-      if (alive > most) most = alive;
-    }
-    return most;
-  }();
-
-  /// Is it known how many registers the arithmetic takes?
-  static constexpr bool is_light = (is_light_statement<S> && ...);
-
-  /// Bytes per element that are read when the row is already held: of weights.
-  static constexpr int late_bytes = [] {
-    constexpr bool is_half[] = {is_half_load<S>..., false};
-    int bytes = 0;
-    for (int s = 0; s < size; ++s)
-      if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && first(s) > 0)
-        bytes += is_half[s] && !packs(s) ? 4 : stored_bytes(s);
-    return bytes;
-  }();
-
-  /// Wide loads, and loads of single elements, per Width neighbours along v.
-  static constexpr int loads(loop_var v, int width) { return loads(v, width, true); }
-  /// Those of single elements alone.
-  static constexpr int single_loads(loop_var v, int width) { return loads(v, width, false); }
-
- private:
-  static constexpr int loads(loop_var v, int width, bool wide_too) {
-    const auto accesses = access_facts<body<S...>>::at(v, width);
-    int count = 0;
-    for (int s = 0; s < size; ++s) {
-      const auto& now = accesses.touches[s];
-      if (now.bytes == 0 || facts::facts.info[s].kind != statement_kind::source) continue;
-      if (facts::has_reduction && !is_element(s)) continue;
-      if (now.where.kind == access::contiguous && wide_too)
-        count += now.bytes * width > 16 ? now.bytes * width / 16 : 1;
-      if (now.where.kind == access::strided || now.where.kind == access::irregular) count += width;
-    }
-    return count;
-  }
-};
 
 /// Loads of single elements in flight for which 64 registers have room, with their addresses.
 inline constexpr int many_singles = 16;
@@ -190,39 +45,66 @@ constexpr int threads_for(std::int64_t groups) {
 
 /// Threads of a block when rows are short: enough warps to fill an SM, few enough to end together.
 inline constexpr int row_block = 128;
+
+/// Element statements that write.
+template <class Body>
+inline constexpr int element_stores = [] {
+  int stores = 0;
+  for (int s = 0; s < Body::size; ++s)
+    stores += body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s);
+  return stores;
+}();
 /// Values of a row that one thread holds: with few the compiler has room to spare; most fill half of the 64 registers
-/// that a thread of 1024 has, of which weights want their part. kept, late: bytes per value, of phase_facts; singles:
-/// operands of which every value is a load of its own.
+/// that a thread of 1024 has, of which weights want their part. `first`: what is tried first of 16-bit values. kept,
+/// late: bytes per value, of phase_facts; singles: operands of which every value is a load of its own.
 inline constexpr int few_lanes = 16;
 struct held_lanes {
-  int few, some, most, kept;
+  int few, some, most, kept, first;
 };
 constexpr held_lanes lanes_of_row(int kept, int late, int singles) {
   int most = late > 2 ? 32 : 64;
   const int room = kept > 4 ? 64 : 128;
   while (most > 4 && (most * (kept < 2 ? 4 : kept) > room || most * singles > many_singles)) most /= 2;
-  return {most < few_lanes ? most : few_lanes, most < 32 ? most : 32, most, kept};
+  const int few = most < few_lanes ? most : few_lanes;
+  return {few, most < 32 ? most : 32, most, kept, few};
 }
 template <class Body>
-inline constexpr held_lanes lanes_of_body = lanes_of_row(phase_facts<Body>::kept_bytes, phase_facts<Body>::late_bytes,
-                                                         phase_facts<Body>::single_loads(loop_var::r, 2) / 2);
+inline constexpr held_lanes lanes_of_body = [] {
+  using phases = phase_facts<Body>;
+  held_lanes lanes = lanes_of_row(phases::kept_bytes, phases::late_at_once, phases::single_loads(loop_var::r, 2) / 2);
+  // Blocks that only read end sooner than new ones begin, unless they are of 64 bytes per thread; and weights are
+  // waited for by fewer threads with more of the row.
+  if (phases::read_bytes < 4 && (element_stores<Body> == 0 || phases::late_bytes > 2)) lanes.first = lanes.some;
+  return lanes;
+}();
 /// The same for rows that are shifted: wherever they begin, they are read wide.
 template <class Body>
 inline constexpr held_lanes lanes_of_shifted = lanes_of_row(phase_facts<Body>::kept_bytes,
                                                             phase_facts<Body>::late_bytes, 0);
-/// Registers of a thread that holds so much.
-constexpr int held_registers(int block, int lanes, int kept, int late, bool loose, bool shifted) {
+/// What decides how many registers a thread takes that holds a row. kept, late: bytes per value, of phase_facts; loose:
+/// not all of its groups lie within every row; computes: row values are made of row values while it holds the row.
+struct held_needs {
+  int kept = 0, late = 0;
+  bool computes = false, loose = false, shifted = false;
+};
+template <class Body>
+inline constexpr held_needs needs_of_body{phase_facts<Body>::kept_bytes, phase_facts<Body>::late_at_once,
+                                          phase_facts<Body>::row_steps > 3};
+/// Registers of a thread that holds so many values.
+constexpr int held_registers(int block, int lanes, const held_needs& needs) {
+  const bool packed = lanes > few_lanes && needs.kept < 4, roomy = block < 512 && !packed && !needs.computes;
   // Arithmetic of eight bytes takes pairs of registers, and calls functions; the ends of rows take some.
-  const int others = kept > 4 ? 48 : shifted ? 32 : loose ? 28 : block < 512 ? 16 : 24;
-  const int held = lanes <= few_lanes && kept < 4 ? 4 : kept;  // few are not packed
-  const int wanted = static_cast<int>(sinter::detail::round_up(others + lanes * held / 4 + lanes * late / 8, 8));
-  const int least = shifted ? 48 : 32;
+  const int others = needs.kept > 4 ? 48 : needs.shifted ? 32 : needs.loose ? 28 : roomy ? 16 : 24;
+  const int held = needs.kept < 4 && !packed ? 4 : needs.kept;
+  const int wanted = static_cast<int>(sinter::detail::round_up(others + lanes * held / 4 + lanes * needs.late / 8, 8));
+  const int least = needs.shifted ? 48 : 32;
   return wanted < least ? least : wanted;
 }
-inline constexpr int all_registers = 65536;  // of a multiprocessor
+inline constexpr int all_registers = 65536;  // of a multiprocessor, whose four parts share a block's warps
 /// Blocks that a multiprocessor, of 2048 threads, shall run at once of threads that hold so much.
-constexpr int least_blocks(int block, int lanes, int kept, int late, bool loose, bool shifted) {
-  const int blocks = all_registers / held_registers(block, lanes, kept, late, loose, shifted) / block;
+constexpr int least_blocks(int block, int lanes, const held_needs& needs) {
+  const int threads = static_cast<int>(sinter::detail::round_up(block, 128));
+  const int blocks = all_registers / held_registers(block, lanes, needs) / threads;
   return block < 256 || blocks < 1 ? 1 : blocks;
 }
 
@@ -240,14 +122,6 @@ constexpr int full_items(std::int64_t groups, int threads, int items) {
   return groups / threads < items ? static_cast<int>(groups / threads) : items;
 }
 
-/// Element statements that write.
-template <class Body>
-inline constexpr int element_stores = [] {
-  int stores = 0;
-  for (int s = 0; s < Body::size; ++s)
-    stores += body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s);
-  return stores;
-}();
 /// Does a thread hold 32 values of four bytes of one input, or as many as those take as they lie in memory, in 64
 /// registers?
 template <class Body>
@@ -295,13 +169,14 @@ struct dynamic_rows {
 
 /// The shape for a row of rnumel elements, read `width` at a time; kept, late: of phase_facts.
 constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes, bool can_split) {
-  const int few = items_of(lanes.few, width), some = items_of(lanes.some, width), most = items_of(lanes.most, width);
+  const int few = items_of(lanes.few, width), some = items_of(lanes.some, width), most = items_of(lanes.most, width),
+            first = items_of(lanes.first, width);
   const std::int64_t groups = (rnumel + width - 1) / width;
   const bool splits = can_split && num_splits(orientation::row, 1, rnumel) > 1;  // then the kernel that can is needed
   if (groups > 0 && !splits && rnumel < narrow_limit) {
     struct {
       int items, threads;
-    } const packed[] = {{few, 32}, {some, 32}, {few, 512}, {some, 512}, {most, 512}, {most, 1024}},
+    } const packed[] = {{first, 32}, {some, 32}, {first, 512}, {some, 512}, {most, 512}, {most, 1024}},
             // Of wider values few to a thread: the registers that are left let more threads run at once.
         whole[] = {{few, 32}, {few, 512}, {few, 1024}, {most, 512}, {most, 512}, {most, 1024}};
     const auto& candidates = lanes.most > 32 || lanes.kept < 4 ? packed : whole;

@@ -65,6 +65,14 @@ struct reduction_of<reduce<Op, T, Result, A>> {
     if constexpr (folds_places) Op::template take<value>(s, v, in, at);
     else Op::template take<value>(s, v, in);
   }
+  /// Whether it then looks at them again, once it knows what they are together.
+  static constexpr bool looks_twice = requires(state & s, const value (&v)[2]) {
+    Op::template take_again<value>(s, v);
+  };
+  template <int N>
+  static __device__ __forceinline__ void take_again(state& s, const value (&v)[N]) {
+    Op::template take_again<value>(s, v);
+  }
   /// The same of values whose greatest, or least, is known; find() is where it is first.
   template <int N, class Find, class At>
   static __device__ __forceinline__ void take_best(state& s, value best, const Find& find, const value (&v)[N],
@@ -279,6 +287,13 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
             state, best, [&] { return pairs::first_of(best, words, v, in); }, v, in, at);
       } else {
         fold::take(state, v, in, at);
+      }
+      if constexpr (fold::looks_twice) {
+        auto& slot = static_cast<typename slot_in<Frame, fold::operand>::type&>(f);
+        if constexpr (tiling::template packs<fold::operand>) keep_packed(slot, blockIdx.y);  // which is 0
+#pragma unroll
+        for (int lane = 0; lane < tiling::size; ++lane) v[lane] = lane_of(slot, lane);
+        fold::take_again(state, v);
       }
     }
   }

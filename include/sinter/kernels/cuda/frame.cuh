@@ -139,6 +139,7 @@ struct values {
 template <int I, class T, int Lanes>
 struct packed_values {
   unsigned words[(Lanes + 1) / 2];
+  unsigned zero = 0;  // as far as the assembler knows, another number after each keep_packed
   __device__ __forceinline__ packed_values& lanes() { return *this; }
 };
 
@@ -182,7 +183,7 @@ template <int I, class T, int Lanes>
 __device__ __forceinline__ float lane_in(packed_values<I, T, Lanes>& slot, int lane) {
   const unsigned word = slot.words[lane % Lanes / 2];
   if constexpr (std::is_same_v<T, bf16>) {
-    return __uint_as_float(lane % 2 == 0 ? word << 16 : word & 0xffff0000u);
+    return __uint_as_float(__byte_perm(word, slot.zero, lane % 2 == 0 ? 0x1044 : 0x3244));
   } else {
     const unsigned short bits = static_cast<unsigned short>(lane % 2 == 0 ? word : word >> 16);
     return widen<T>(T::from_bits(bits));
@@ -194,8 +195,7 @@ template <int I, class T, int Lanes, int Width>
 __device__ __forceinline__ void put_item(packed_values<I, T, Lanes>& slot, int u, const T (&stored)[Width]) {
   if constexpr (Width % 2 == 0) {
 #pragma unroll
-    for (int k = 0; k < Width / 2; ++k)
-      slot.words[u * (Width / 2) + k] = stored[2 * k].bits | static_cast<unsigned>(stored[2 * k + 1].bits) << 16;
+    for (int k = 0; k < Width / 2; ++k) memcpy(&slot.words[u * (Width / 2) + k], stored + 2 * k, 4);
   } else {
     static_assert(Width == 1);
     unsigned& word = slot.words[u / 2];
@@ -215,6 +215,15 @@ __device__ __forceinline__ T& lane_of(values<I, T, Lanes>& slot, int lane) {
 template <int I, class T, int Lanes>
 __device__ __forceinline__ float lane_of(packed_values<I, T, Lanes>& slot, int lane) {
   return lane_in(slot, lane);
+}
+
+/// Makes the compiler unpack a value again where it is needed next: it would hold it unpacked, in twice the registers.
+/// `zero`: a number that is 0, which it must not know.
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void keep_packed(packed_values<I, T, Lanes>& slot, unsigned zero) {
+#pragma unroll
+  for (unsigned& word : slot.words) asm volatile("" : "+r"(word));
+  slot.zero = zero;
 }
 
 }  // namespace sinter::cuda::detail

@@ -40,7 +40,7 @@ inline constexpr bool groups_rows = [] {
 /// False: nothing was launched. CanSplit: as of split_facts; such rows have one phase.
 template <long Rnumel, bool CanSplit, class... S, class Args>
 bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
-  using B = typename spread_body<body<S...>>::type;
+  using B = typename m2_body<body<S...>, spread_m2>::type;
   if constexpr (CanSplit || !groups_rows<B, Rnumel>) {
     return false;
   } else {

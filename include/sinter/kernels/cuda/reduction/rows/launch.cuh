@@ -8,6 +8,7 @@
 
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/reduction/rows/even_fold.cuh"
 #include "sinter/kernels/cuda/reduction/rows/grouped_launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
 #include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
@@ -26,14 +27,20 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
   using B = body<S...>;
   using phases = phase_facts<B>;
   constexpr bool shifted = sizeof...(Shift) > 0;
-  // What is looked through twice waits, even if no later phase needs it.
-  constexpr int kept = phases::kept_bytes < 4 && (reduction_of<S>::folds_places || ...) ? 4 : phases::kept_bytes;
+  static_assert(!phases::folds_evenly || (Full == Items && !shifted), "all threads hold as many values");
+  constexpr held_needs needs = [] {
+    held_needs n = needs_of_body<B>;
+    // What is looked through twice waits, even if no later phase needs it.
+    if (n.kept < 4 && (reduction_of<S>::folds_places || ...)) n.kept = 4;
+    n.loose = Full < Items, n.shifted = shifted;
+    return n;
+  }();
   // What heavy arithmetic takes nobody knows; but two large blocks shall hide each other's waiting.
-  constexpr int light = least_blocks(MaxBlock, Width * Items, kept, phases::late_bytes, Full < Items, shifted);
+  constexpr int light = least_blocks(MaxBlock, Width * Items, needs);
   // Where only the launch knows how many threads there are: 64 registers for each if those suffice, or 128.
   constexpr int least = (holds_many<B> ? 1024 : 512) / MaxBlock,
                 dynamic = holds_many<B> && light > least ? light : least;
-  constexpr int blocks = Threads == 0 ? dynamic : phases::is_light ? light : MaxBlock == 512 ? 2 : 1;
+  constexpr int blocks = Threads == 0 ? dynamic : phases::is_light_beside_row ? light : MaxBlock == 512 ? 2 : 1;
   const auto grid = dim3(static_cast<unsigned>((args.numel + shape.rows - 1) / shape.rows));
   const auto block = dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows));
   if constexpr (shifted)
@@ -68,8 +75,8 @@ inline constexpr row_shape shifted_shape = [] {
     return row_shape{};
   } else {
     constexpr row_shape shape = choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
-    constexpr int registers =
-        held_registers(shape.threads, width * shape.items, phases::kept_bytes, phases::late_bytes, false, true);
+    constexpr held_needs needs{.kept = phases::kept_bytes, .late = phases::late_bytes, .shifted = true};
+    constexpr int registers = held_registers(shape.threads, width * shape.items, needs);
     constexpr bool alone = 2 * shape.threads * registers > all_registers && staged_facts<Held>::facts.possible;
     return alone ? row_shape{} : shape;
   }
@@ -221,9 +228,10 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   constexpr bool quick_walk = StaticRnumel > 0 && StaticRnumel % 1024 == 0 && stream_facts<held>::bytes == 2;
   using long_held = typename sinter::detail::streamed_body<Body, StaticRnumel, quick_walk>::type;
   constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel);
-  constexpr held_lanes lanes = lanes_of_body<held>;
+  using resident = typename resident_body<Body, held, StaticRnumel, width>::type;
+  constexpr held_lanes lanes = lanes_of_body<resident>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
-  constexpr stream_shape streamed = stream_shape_of<held, width, StaticRnumel, can_split>;
+  constexpr stream_shape streamed = stream_shape_of<resident, width, StaticRnumel, can_split>;
   const std::int64_t splits = sinter::detail::row_splits<Body>(args.numel, args.rnumel);
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
@@ -270,7 +278,8 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
         if constexpr (shape.persistent && !is_loose<held, StaticRnumel, can_split> &&
                       !shifted_shape<held, StaticRnumel, can_split>.persistent) {
           constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
-          return launch_held<width, shape.items, shape.threads, shape.block(), full>(held{}, args, shape, stream, name);
+          return launch_held<width, shape.items, shape.threads, shape.block(), full>(resident{}, args, shape, stream,
+                                                                                     name);
         } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
           // Single elements take addresses, and registers.
           constexpr int threads = width == 1 && shape.threads > 512 ? 512 : shape.threads;

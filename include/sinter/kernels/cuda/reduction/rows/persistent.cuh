@@ -39,19 +39,14 @@ struct shifted_tiling : held_tiling<Body, Width, Items> {
 template <class Frame, int I, int P>
 inline constexpr bool stays_packed =
     Frame::tiling::template packs<I>&& phase_facts<typename Frame::body_type>::stays_packed(I, P);
-/// Makes the compiler unpack packed values again in the next phase: it would hold them unpacked, in twice the
-/// registers.
-template <bool Stays, int I, class Frame>
-__device__ __forceinline__ void keep_packed(Frame& f) {
-  if constexpr (Stays) {
-    auto& slot = static_cast<typename slot_in<Frame, I>::type&>(f);
-#pragma unroll
-    for (unsigned& word : slot.words) asm volatile("" : "+r"(word));
-  }
-}
+/// blockIdx.z is 0, which the assembler does not know: it is another number after every other phase.
 template <int P, class Frame, std::size_t... I>
 __device__ __forceinline__ void keep_row_packed(Frame& f, std::index_sequence<I...>) {
-  (keep_packed<stays_packed<Frame, static_cast<int>(I), P>, static_cast<int>(I)>(f), ...);
+  const auto keep = [&]<int S>(std::integral_constant<int, S>) {
+    if constexpr (stays_packed<Frame, S, P>)
+      keep_packed(static_cast<typename slot_in<Frame, S>::type&>(f), P % 2 == 0 ? blockIdx.z : 0);
+  };
+  (keep(std::integral_constant<int, static_cast<int>(I)>{}), ...);
 }
 
 template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>

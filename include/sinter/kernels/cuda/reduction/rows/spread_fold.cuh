@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "sinter/base/math.hpp"
+#include "sinter/kernels/cuda/reduction/rows/m2_body.cuh"
 #include "sinter/kernels/cuda/reduction/rows/spread.cuh"
 
 namespace sinter::cuda::detail {
@@ -65,48 +65,6 @@ struct spread_m2 {
   static __device__ __forceinline__ T finish(state<T> s) {
     return s.squares;
   }
-};
-
-/// ops::sum of the values that statement M, a spread_m2, folds: its state tells it.
-template <int M>
-struct sum_of_spread {
-  template <class T>
-  struct state {};
-};
-
-template <int M, class T, class Result, int A>
-inline constexpr int part_of<reduce<sum_of_spread<M>, T, Result, A>> = M;
-
-template <class S, class T, int A>
-inline constexpr bool is_m2_of = false;
-template <class T, class Result, int A>
-inline constexpr bool is_m2_of<reduce<ops::m2, T, Result, A>, T, A> = true;
-
-/// The body with such folds.
-template <class Body, class Numbers = std::make_index_sequence<Body::size>>
-struct spread_body;
-template <class... S, std::size_t... I>
-struct spread_body<body<S...>, std::index_sequence<I...>> {
-  /// The statement that folds the same values so, or -1.
-  template <class T, int A>
-  static constexpr int m2_of = [] {
-    int found = -1;
-    ((is_m2_of<S, T, A> ? void(found = static_cast<int>(I)) : void()), ...);
-    return found;
-  }();
-  template <class Statement>
-  struct folded {
-    using type = Statement;
-  };
-  template <class T, class Result, int A>
-  struct folded<reduce<ops::m2, T, Result, A>> {
-    using type = reduce<spread_m2, T, Result, A>;
-  };
-  template <class T, class Result, int A>
-  requires(m2_of<T, A> >= 0) struct folded<reduce<ops::sum, T, Result, A>> {
-    using type = reduce<sum_of_spread<m2_of<T, A>>, T, Result, A>;
-  };
-  using type = body<typename folded<S>::type...>;
 };
 
 }  // namespace sinter::cuda::detail

@@ -1,0 +1,197 @@
+// What a kernel that holds rows evaluates in which phase, what waits in registers meanwhile, and what is known of the
+// registers that its arithmetic takes. No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <type_traits>
+
+#include "sinter/base/op.hpp"
+#include "sinter/kernels/cuda/access.hpp"
+
+namespace sinter::cuda::detail {
+
+template <class T>
+inline constexpr int value_words = sizeof(T) > 4 ? 2 : 1;
+template <>
+inline constexpr int value_words<void> = 0;
+
+/// Arithmetic whose registers come in pairs: the assembler, left to choose how many blocks run at once, may spill them.
+template <class Body>
+inline constexpr bool has_doubles = false;
+template <class... S>
+inline constexpr bool has_doubles<body<S...>> =
+    (std::is_same_v<typename sinter::detail::statement_facts<S>::value_type, double> || ...);
+
+template <class Op, class... Others>
+inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
+/// Operations that take few registers and call no function.
+template <class Op>
+inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
+                                           ops::rsqrt, ops::square, ops::relu, ops::maximum, ops::minimum>;
+/// Those of one value per row may take some more.
+template <class Op>
+inline constexpr bool is_light_per_row = is_light<Op> || is_one_of<Op, ops::log, ops::isinf, ops::where>;
+template <class S>
+inline constexpr bool is_light_statement = true;
+template <class S>
+inline constexpr bool is_light_row_statement = true;
+template <class Op, class T, class Result, int A, int B, int C>
+inline constexpr bool is_light_statement<compute<Op, T, Result, A, B, C>> = is_light<Op>;
+template <class Op, class T, class Result, int A, int B, int C>
+inline constexpr bool is_light_row_statement<compute<Op, T, Result, A, B, C>> = is_light_per_row<Op>;
+
+/// Of a fold that looks at a thread's values twice (even_fold.cuh), the statement that it folds; otherwise -1.
+struct even_m2;
+template <class S>
+inline constexpr int folded_evenly = -1;
+template <class T, class Result, int A>
+inline constexpr int folded_evenly<reduce<even_m2, T, Result, A>> = A;
+
+template <class S>
+inline constexpr bool is_half_load = false;
+template <int Slot, class At, int Mask>
+inline constexpr bool is_half_load<load<Slot, f16, At, Mask>> = true;
+
+/// When a kernel that holds a row evaluates which statement.
+template <class Body>
+struct phase_facts;
+template <class... S>
+struct phase_facts<body<S...>> {
+  using facts = body_facts<body<S...>>;
+  static constexpr int size = sizeof...(S);
+  static constexpr int phases = facts::num_phases;
+  static constexpr bool is_reduce(int s) { return facts::facts.info[s].kind == statement_kind::reduce; }
+  static constexpr bool is_element(int s) { return facts::where(s) == scope::element && !is_reduce(s); }
+  static constexpr bool is_row(int s) { return facts::where(s) == scope::row && !is_reduce(s); }
+
+  /// The first loop over r that needs element statement s; there it is evaluated if it is kept.
+  static constexpr int first(int s) {
+    for (int p = 0; p < phases; ++p)
+      if (facts::needed(p, s)) return p;
+    return phases;
+  }
+
+  static constexpr int stored_bytes(int s) {
+    constexpr int bytes[] = {touch_of<S>::at(loop_var::r, 1).bytes..., 0};
+    return bytes[s];
+  }
+  /// The last loop over r that needs element statement s.
+  static constexpr int last(int s) {
+    int p = phases - 1;
+    while (p > 0 && !facts::needed(p, s)) --p;
+    return p;
+  }
+  /// A row of 16-bit values is held as it is, in half the registers, and what few steps make of it is computed again in
+  /// every phase.
+  static constexpr bool recomputes = [] {
+    int again = 0;
+    for (int s = 0; s < size; ++s) {
+      const auto& info = facts::facts.info[s];
+      if (info.kind == statement_kind::source && info.reads_x && is_element(s) && stored_bytes(s) > 2) return false;
+      if (info.kind == statement_kind::compute && is_element(s))
+        for (int p = first(s) + 1; p < phases; ++p) again += facts::needed(p, s);
+    }
+    return again <= 8;
+  }();
+  static constexpr bool is_seen_twice(int s) { return ((folded_evenly<S> == s) || ...); }
+  /// A load whose values wait as they lie in memory: for a later phase or a second look, and of f16 also for others of
+  /// their own, because nvcc 13.0 converts f16 as soon as it is there, but bf16 where it is used.
+  static constexpr bool packs(int s) {
+    constexpr bool is_half[] = {is_half_load<S>..., false};
+    const auto& info = facts::facts.info[s];
+    return recomputes && info.kind == statement_kind::source && is_element(s) && info.operands[0] < 0 &&
+           stored_bytes(s) == 2 && (last(s) > first(s) || is_seen_twice(s) || is_half[s]);
+  }
+  /// Is there a fold that looks twice, and all of them at what waits so?
+  static constexpr bool folds_evenly =
+      ((folded_evenly<S> >= 0) || ...) && ((folded_evenly<S> < 0 || packs(folded_evenly<S>)) && ...);
+  /// Does a later phase need what phase p knows of such a load?
+  static constexpr bool stays_packed(int s, int p) { return packs(s) && first(s) <= p && last(s) > p; }
+  static constexpr bool is_recomputed(int s) {
+    return recomputes && is_element(s) && facts::facts.info[s].kind == statement_kind::compute;
+  }
+
+  /// Bytes of registers per element of a row that are alive between two phases or looks, at worst. 0: nothing is gained
+  /// by holding it.
+  static constexpr int kept_bytes = [] {
+    constexpr int words[] = {value_words<typename statement_facts<S>::value_type>..., 0};
+    int most = folds_evenly ? 2 : 0;
+    for (int p = 0; p + 1 < phases; ++p) {
+      int alive = 0;
+      for (int s = 0; s < size; ++s) {
+        if (!is_element(s) || first(s) > p || is_recomputed(s)) continue;
+        if (packs(s)) {
+          alive += stays_packed(s, p) ? 2 : 0;
+          continue;
+        }
+        bool later = false;
+        for (int user = s + 1; user < size; ++user) {
+          const int when = is_reduce(user) ? facts::phase(user) : is_element(user) ? first(user) : -1;
+          for (int operand : facts::facts.info[user].operands)
+            later = later || (operand == s && when > p && when < phases);
+        }
+        if (later) alive += 4 * words[s];
+      }
+      if (alive > most) most = alive;
+    }
+    return most;
+  }();
+
+  /// Is it known how many registers the arithmetic takes? And where a thread holds its part of a row and no more?
+  static constexpr bool is_light = (is_light_statement<S> && ...);
+  static constexpr bool is_light_beside_row = [] {
+    constexpr bool light[] = {is_light_statement<S>..., true}, per_row[] = {is_light_row_statement<S>..., true};
+    for (int s = 0; s < size; ++s)
+      if (!(is_row(s) ? per_row[s] : light[s])) return false;
+    return true;
+  }();
+
+  /// Bytes per element that are read when the row is already held: of weights.
+  static constexpr int late_bytes = [] {
+    constexpr bool is_half[] = {is_half_load<S>..., false};
+    int bytes = 0;
+    for (int s = 0; s < size; ++s)
+      if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && first(s) > 0)
+        bytes += is_half[s] && !packs(s) ? 4 : stored_bytes(s);
+    return bytes;
+  }();
+  /// Those that come at once: beside a fold that looks twice, weights of 16 bits come item by item.
+  static constexpr int late_at_once = folds_evenly && late_bytes <= 4 ? 0 : late_bytes;
+
+  /// Operations on values of the row.
+  static constexpr int row_steps = [] {
+    int steps = 0;
+    for (int s = 0; s < size; ++s) steps += is_row(s) && facts::facts.info[s].kind == statement_kind::compute;
+    return steps;
+  }();
+
+  /// Bytes per element that are read for the first phase: of the row itself.
+  static constexpr int read_bytes = [] {
+    int bytes = 0;
+    for (int s = 0; s < size; ++s)
+      if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && first(s) == 0)
+        bytes += stored_bytes(s);
+    return bytes;
+  }();
+
+  /// Wide loads, and loads of single elements, per Width neighbours along v.
+  static constexpr int loads(loop_var v, int width) { return loads(v, width, true); }
+  /// Those of single elements alone.
+  static constexpr int single_loads(loop_var v, int width) { return loads(v, width, false); }
+
+ private:
+  static constexpr int loads(loop_var v, int width, bool wide_too) {
+    const auto accesses = access_facts<body<S...>>::at(v, width);
+    int count = 0;
+    for (int s = 0; s < size; ++s) {
+      const auto& now = accesses.touches[s];
+      if (now.bytes == 0 || facts::facts.info[s].kind != statement_kind::source) continue;
+      if (facts::has_reduction && !is_element(s)) continue;
+      if (now.where.kind == access::contiguous && wide_too)
+        count += now.bytes * width > 16 ? now.bytes * width / 16 : 1;
+      if (now.where.kind == access::strided || now.where.kind == access::irregular) count += width;
+    }
+    return count;
+  }
+};
+
+}  // namespace sinter::cuda::detail
