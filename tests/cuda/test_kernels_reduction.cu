@@ -106,6 +106,17 @@ TEST_CASE("one-phase reductions of rows, static extent") {
   });
 }
 
+// So many that a kernel whose blocks stay would take them in turn: such rows of one phase are swept or walked.
+TEST_CASE("one-phase reductions of many long rows, static extent") {
+  [&]<long... C>(std::integer_sequence<long, C...>) {
+    (test_fold<ops::m2, float, float, C, C>("m2 f32, static", 300, C, 1e-4, 1e-5), ...);
+    (test_fold<ops::argmax, float, std::int64_t, C, C>("argmax f32, static", 300, C, 0, 0), ...);
+  }
+  (std::integer_sequence<long, 20001, 32001, 40000, 48002>{});
+  test_fold<ops::m2, bf16, float, 65536, 65536>("m2 bf16, static", 300, 65536, 1e-4, 1e-5);
+  test_fold<ops::m2, bf16, float, 65537, 65537>("m2 bf16, static", 300, 65537, 1e-4, 1e-5);
+}
+
 TEST_CASE("an empty row gives the identity") {
   const auto test = [](auto extent) {
     constexpr long c = decltype(extent)::value;

@@ -63,8 +63,9 @@ constexpr bool rows_are_read_again(const graph<Capacity>& g, int id, const exten
   return false;
 }
 
-/// Rows up to this are in registers for both passes, whatever a plan knows of it.
-inline constexpr std::int64_t longest_held_row = 1 << 16;
+/// Rows up to this are in registers for both passes, whatever a plan knows of it; longer ones of 16 bits could be, but
+/// those of a whole multiprocessor are faster in one.
+inline constexpr std::int64_t longest_held_row = 1 << 15;
 
 /// Does it pay to fold the rows of `x` in one pass, if they are longer than `stay`? `id`: what two passes lead to.
 template <int Capacity>

@@ -231,24 +231,30 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   using resident = typename resident_body<Body, held, StaticRnumel, width>::type;
   constexpr held_lanes lanes = lanes_of_body<resident>;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
-  constexpr stream_shape streamed = stream_shape_of<resident, width, StaticRnumel, can_split>;
+  constexpr bool loose = is_loose<held, StaticRnumel, can_split>;
+  // What could be split has one phase if it is not held, and is better swept or walked.
+  constexpr stream_shape streamed = can_split ? stream_shape{} : stream_shape_of<resident, width, StaticRnumel>;
   const std::int64_t splits = sinter::detail::row_splits<Body>(args.numel, args.rnumel);
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
-  if constexpr (sweeps_rows<Body, StaticRnumel>) {
-    const bool swept = splits > 1 ? sweeps_all<Body> || !fits : args.rnumel >= swept_least<Body>(fits);
+  // Rows of static length that registers do not hold, and of which less than three wait in shared memory.
+  constexpr bool crowded = loose && 3 * StaticRnumel * stream_facts<held>::bytes > most_held_by_all;
+  if constexpr (constexpr long length = crowded ? -1 : StaticRnumel; sweeps_rows<Body, length>) {
+    const bool wide = width > 1 && fits;
+    const bool swept = splits > 1 ? sweeps_one<Body> || !wide : crowded || args.rnumel >= swept_least<Body>(wide);
     if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
   }
   if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
   if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
-  using one_phase = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
-  if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes &&
-      launch_grouped<StaticRnumel, can_split>(one_phase{}, args, memory, stream, name))
-    return;
+  [[maybe_unused]] const auto group = [&] {
+    using one_phase = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
+    return launch_grouped<StaticRnumel, can_split>(one_phase{}, args, memory, stream, name);
+  };
+  if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes && group()) return;
   if constexpr (StaticRnumel < 0)
     if (fits && splits <= 1 && launch_dynamic_held<width>(held{}, args, stream, name)) return;
-  if (launch_grouped<StaticRnumel, can_split>(one_phase{}, args, memory, stream, name)) return;
-  if constexpr (StaticRnumel < 0 || is_loose<held, StaticRnumel, can_split>) {
+  if (group()) return;
+  if constexpr (StaticRnumel < 0 || loose) {
     using shared = sinter::detail::shared_row_facts<held>;
     const bool alone = (!streamed.any && streamed.otherwise == 0) ||
                        can_split ||  // few rows are better shared by blocks
@@ -265,42 +271,31 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
       }
     }
   }
-  if constexpr (short_of<held, StaticRnumel>.items > 0) {
-    // What those do not fit is walked element by element.
-  } else if constexpr (StaticRnumel >= 0) {
-    if constexpr (streamed.width > 0)
-      if (splits <= 1 &&
-          launch_streamed<streamed, StaticRnumel, !can_split>(long_held{}, args, fits, memory, stream, name))
-        return;
-    if constexpr (streamed.width == 0 || can_split) {
-      constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
-      if (fits) {
-        if constexpr (shape.persistent && !is_loose<held, StaticRnumel, can_split> &&
-                      !shifted_shape<held, StaticRnumel, can_split>.persistent) {
-          constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
-          return launch_held<width, shape.items, shape.threads, shape.block(), full>(resident{}, args, shape, stream,
-                                                                                     name);
-        } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
-          // Single elements take addresses, and registers.
-          constexpr int threads = width == 1 && shape.threads > 512 ? 512 : shape.threads;
-          return launch_looped<width, loop_items<Body>(shape.items, width), threads, int>(Body{}, args, splits, memory,
-                                                                                          stream, name);
-        }
+  if constexpr (streamed.width > 0)
+    if (launch_streamed<streamed, StaticRnumel>(long_held{}, args, fits, memory, stream, name)) return;
+  // What short rows' kernel does not take is walked element by element, and so is what does not suit the streamed ones.
+  constexpr bool walks_wide = short_of<held, StaticRnumel>.items == 0 && streamed.width == 0;
+  constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
+  if constexpr (StaticRnumel >= 0 && walks_wide) {
+    constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
+    if (fits) {
+      if constexpr (shape.persistent && !loose && !shifted_shape<held, StaticRnumel, can_split>.persistent) {
+        constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
+        return launch_held<width, shape.items, shape.threads, shape.block(), full>(resident{}, args, shape, stream,
+                                                                                   name);
+      } else if constexpr (!shape.persistent && StaticRnumel < narrow_limit) {
+        // Single elements take addresses, and registers.
+        constexpr int threads = width == 1 && shape.threads > 512 ? 512 : shape.threads;
+        return launch_looped<width, loop_items<Body>(shape.items, width), threads, int>(Body{}, args, splits, memory,
+                                                                                        stream, name);
       }
     }
-  } else {
-    constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
+  } else if constexpr (StaticRnumel < 0 && width > 1 && walks_wide) {
     // Of what is only summed 64 bytes to a thread: short rows then have the threads that read whole lines.
     constexpr int some = items_of(lanes.some, width), walked_items = sweeps_all<Body> && some > 4 ? 4 : some;
-    if constexpr (streamed.width > 0)  // but what can be split takes one phase if it is walked
-      if (splits <= 1 && !(can_split && fits && width > 1) &&
-          launch_streamed<streamed, -1, !can_split>(long_held{}, args, fits, memory, stream, name))
-        return;
-    if constexpr (width > 1 && (can_split || streamed.width == 0)) {
-      if (fits)
-        return launch_looped<width, loop_items<Body>(can_split ? walked_items : 2, width), looped.threads, int>(
-            Body{}, args, splits, memory, stream, name);
-    }
+    if (fits)
+      return launch_looped<width, loop_items<Body>(can_split ? walked_items : 2, width), looped.threads, int>(
+          Body{}, args, splits, memory, stream, name);
   }
   launch_looped<1, 4, narrow_block, std::int64_t>(Body{}, args, splits, memory, stream, name);
 }

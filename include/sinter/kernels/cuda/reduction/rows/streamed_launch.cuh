@@ -20,15 +20,13 @@ struct stream_shape {
   int otherwise = 0;  // the width of those if that is for rows only that begin where `width` does not fit; or 0
 };
 /// Rows of static length are streamed if registers do not hold them, or only those of a whole multiprocessor as they
-/// lie in memory; of run-time length, whenever the kernel can: it takes the place of two that hold rows. A body whose
-/// rows could be split has one phase if it is not held: what does not stay in shared memory is better walked so.
-template <class Held, int Width, long Rnumel, bool CanSplit>
+/// lie in memory; of run-time length, whenever the kernel can: it takes the place of two that hold rows.
+template <class Held, int Width, long Rnumel>
 inline constexpr stream_shape stream_shape_of = [] {
   constexpr int wide = shifted_facts<Held>::width > 0 ? shifted_facts<Held>::width : 1;
   constexpr row_shape held = Rnumel >= 0 ? choose_row(Rnumel, Width, lanes_of_body<Held>, false) : row_shape{};
   constexpr bool alone = held.threads > 512 && phase_facts<Held>::recomputes;
-  constexpr bool too_long = CanSplit && Rnumel * stream_facts<Held>::bytes > sinter::detail::most_held_bytes;
-  if (phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 || Rnumel >= streamed_limit || too_long ||
+  if (phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 || Rnumel >= streamed_limit ||
       (held.persistent && !alone))
     return stream_shape{};
   // Where there are several weights of 16 bits, more threads with fewer registers hide what they wait for.
@@ -62,8 +60,8 @@ inline constexpr int loads_while_reducing = [] {
 
 /// How a kernel of Piece, with Blocks to a multiprocessor, shares rows out, and with how many places for tiles; no
 /// slots: it cannot. Piece says how many warps a block has, what places take in all, and how many elements one has
-/// room for; and which kernel it is for. Shared: blocks may share rows; otherwise a row stays in one.
-template <class Piece, int Blocks, bool Shared, class Body, class Args>
+/// room for; and which kernel it is for.
+template <class Piece, int Blocks, class Body, class Args>
 class stream_plan {
  public:
   using shared = sinter::detail::shared_row_facts<Body>;
@@ -76,8 +74,7 @@ class stream_plan {
     while (streamed_storage<Body> + Piece::bytes(slots + 1) <= room) ++slots;
     if (slots < 1) return;
     const std::int64_t tiles = (args.rnumel / Piece::width * Piece::width + Piece::lanes - 1) / Piece::lanes;
-    const std::int64_t most = Shared ? sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) : 1;
-    if (!Shared && (tiles > slots || most > 1)) return;
+    const std::int64_t most = sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes);
     bytes_ = streamed_storage<Body> + Piece::bytes(slots);
     static constinit std::atomic<std::uint64_t> asked{0};
     allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
@@ -124,12 +121,12 @@ class stream_plan {
 
 /// Two: for two blocks of a multiprocessor, each of which works while the other waits; or the same as Alone. False:
 /// nothing was launched.
-template <class Alone, class Two, bool Shared, class... S, class Args>
+template <class Alone, class Two, class... S, class Args>
 bool launch_stream(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
-  const stream_plan<Alone, 1, Shared, body<S...>, Args> alone(args, name);
+  const stream_plan<Alone, 1, body<S...>, Args> alone(args, name);
   if constexpr (!std::is_same_v<Alone, Two>) {
-    const stream_plan<Two, 2, Shared, body<S...>, Args> two(args, name);
+    const stream_plan<Two, 2, body<S...>, Args> two(args, name);
     if (two && (two.is_whole() || !alone || two.cost() < alone.cost()))
       return two.launch_rows(shift, memory, stream), true;
   }
@@ -181,24 +178,24 @@ template <class Held>
 inline constexpr bool light_stream =
     phase_facts<Held>::is_light&& phase_facts<Held>::kept_bytes <= 4 && loads_while_reducing<Held> <= 1;
 
-template <int Width, bool Shared, class... S, class Args>
+template <int Width, class... S, class Args>
 bool launch_vectors(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   using B = body<S...>;
   row_shift shift;
   if (args.rnumel < 4 * Width || !shifted_facts<B>::find(args, shift)) return false;
   using alone = vector_piece<B, Width, 1>;
   using two = std::conditional_t<light_stream<B>, vector_piece<B, Width, 2>, alone>;
-  return launch_stream<alone, two, Shared>(B{}, args, shift, memory, stream, name);
+  return launch_stream<alone, two>(B{}, args, shift, memory, stream, name);
 }
 
 /// `fits`: vectors of the body's own width do. False: nothing was launched, because these rows cannot be streamed.
-template <stream_shape Shape, long Rnumel, bool Shared, class... S, class Args>
+template <stream_shape Shape, long Rnumel, class... S, class Args>
 bool launch_streamed(body<S...>, const Args& args, bool fits, kernel_memory& memory, cudaStream_t stream,
                      const char* name) {
   using B = body<S...>;
   if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel >= streamed_limit) return false;
   if constexpr (Shape.any) {
-    return launch_vectors<Shape.width, Shared>(B{}, args, memory, stream, name);
+    return launch_vectors<Shape.width>(B{}, args, memory, stream, name);
   } else {
     constexpr bool light = light_stream<B>;
     // A warp's vector takes more than 512 bytes, or a thread's unpacked more than 8 registers.
@@ -206,13 +203,11 @@ bool launch_streamed(body<S...>, const Args& args, bool fits, kernel_memory& mem
     using two = fitting_piece<B, Shape.width, large ? 1 : 2, 2, Rnumel>;
     using alone = fitting_piece<B, Shape.width, large ? 1 : light ? 4 : 2, 1, Rnumel>;
     if (!fits) {
-      if constexpr (Shape.otherwise > 0)
-        return launch_vectors<Shape.otherwise, Shared>(B{}, args, memory, stream, name);
+      if constexpr (Shape.otherwise > 0) return launch_vectors<Shape.otherwise>(B{}, args, memory, stream, name);
       return false;
     }
     constexpr bool both = light && (Rnumel < 0 || Rnumel * stream_facts<B>::bytes <= most_of_two_blocks);
-    return launch_stream<alone, std::conditional_t<both, two, alone>, Shared>(B{}, args, row_shift{}, memory, stream,
-                                                                              name);
+    return launch_stream<alone, std::conditional_t<both, two, alone>>(B{}, args, row_shift{}, memory, stream, name);
   }
 }
 

@@ -29,7 +29,7 @@ inline dim3 grid_of(std::int64_t blocks, std::int64_t splits) {
 /// Are such rows of this body swept, if they lie alike?
 template <class Body, long StaticRnumel>
 inline constexpr bool sweeps_rows = sinter::detail::split_facts<Body>::can_split && (swept_facts<Body>::width > 0) &&
-                                    (StaticRnumel < 0 || StaticRnumel >= swept_static);
+                                    (StaticRnumel < 0 || StaticRnumel >= swept_long);
 
 /// False: nothing was launched, because the rows of several accesses lie differently.
 template <class... S, class Args>

@@ -92,14 +92,13 @@ inline constexpr bool sweeps_all = [] {
 /// Elements of the shortest row that is swept; `aligned`: if wide accesses of the usual kind fit, too. Shorter ones are
 /// better held, or moved through shared memory. Memory leaves values of 16 bits half the time that it leaves others,
 /// and a swept row takes the fewest instructions.
-inline constexpr long swept_static = 32768;
+inline constexpr long swept_long = 32768;
 template <class Body>
 constexpr std::int64_t swept_least(bool aligned) {
-  if (!sweeps_one<Body> || element_stores < Body >> 0)
-    return aligned && !sweeps_all<Body> ? narrow_limit : swept_static;
+  if (!sweeps_one<Body> || element_stores < Body >> 0) return aligned && !sweeps_all<Body> ? narrow_limit : swept_long;
   if (sweeps_all<Body>) return swept_facts<Body>::width == 8 ? 4096 : 16384;
   if (swept_facts<Body>::width == 8) return aligned ? 2048 : 1000;
-  return aligned ? narrow_limit : 8192;
+  return aligned ? swept_long : 8192;
 }
 /// Tiles of a thread, where rows are many: what a row takes besides, 400 instructions in each of its warps, is half of
 /// what memory leaves time for where two tiles of 16-bit values are folded.
