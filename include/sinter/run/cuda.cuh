@@ -105,7 +105,9 @@ void launch_kernel(const call<Program>& c, [[maybe_unused]] cuda::kernel_memory&
     const auto args = c.template kernel_arguments<Index>();
     if constexpr (body_facts<typename parts::main>::has_scan)
       cuda::scan_kernel<typename parts::main, kernel::planned.walk, rnumel, numel>(args, memory, stream, name);
-    else cuda::reduction<typename parts::main, kernel::planned.walk, rnumel, numel>(args, memory, stream, name);
+    else
+      cuda::reduction<typename parts::main, kernel::planned.walk, rnumel, numel, Program::chosen.row_kernel>(
+          args, memory, stream, name);
   } else if constexpr (is_foreign<kernel>()) {
     run_foreign<Program, Index>(c, stream, name);
   } else {

@@ -8,6 +8,19 @@ namespace sinter {
 /// Whose rules the scheduler follows; see schedule/backend.hpp. A plan is one for host and CUDA whatever it is.
 enum class target : unsigned char { cuda, cpu };
 
+/// How a CUDA kernel reduces rows along memory: `chosen` at launch, by their number, length and alignment; or always so,
+/// where a kernel of the kind can take them, and otherwise walked. It changes neither the plan nor what is computed.
+enum class row_kernel : unsigned char {
+  chosen,
+  held,      ///< in registers, from the first phase to the last
+  runs,      ///< short ones, many at a time through shared memory
+  staged,    ///< whole in shared memory; odd ones, and of run-time length
+  streamed,  ///< by blocks that stay, the next one on its way through shared memory; several phases
+  grouped,   ///< so, shared by groups of warps and by clusters of blocks; long ones, compute capability 9.0
+  swept,     ///< read where they lie, in aligned vectors; one phase
+  looped,    ///< walked in tiles, once for each phase
+};
+
 struct options {
   sinter::target target = sinter::target::cuda;
 
@@ -55,6 +68,7 @@ struct options {
   int max_combo_arguments = 250;       ///< buffers of a shared launch
 
   // ---- kernels
+  sinter::row_kernel row_kernel = sinter::row_kernel::chosen;  ///< how rows are reduced on CUDA
   int persistent_reduction_limit = 16384;  ///< rnumel up to which a row stays on chip: 1024 threads hold 16 values each
   int few_blocks = 32;                 ///< so small a pointwise kernel takes elements one by one, on more multiprocessors
 

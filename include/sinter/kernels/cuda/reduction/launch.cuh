@@ -10,13 +10,14 @@ namespace sinter::cuda {
 /// Runs a body with reductions for every x in [0, numel). O says along which index its loads are contiguous.
 /// `memory`: reduction_workspace<Body, O>(numel, rnumel) of it, 16-byte aligned. `name` is the kernel's, for errors.
 /// Static extents (>= 0; they must be the ones in args) save the user the compilation of variants that cannot be
-/// needed.
-template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1, class Args>
+/// needed. Rows: how they are reduced.
+template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = -1,
+          row_kernel Rows = row_kernel::chosen, class Args>
 void reduction(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_reduction, "reduction: the body reduces nothing; use pointwise");
   if (args.numel <= 0) return;
   if constexpr (O == orientation::column) detail::reduce_columns<Body, StaticNumel>(args, memory, stream, name);
-  else detail::reduce_rows<Body, StaticRnumel>(args, memory, stream, name);
+  else detail::reduce_rows<Body, StaticRnumel, Rows>(args, memory, stream, name);
 }
 
 }  // namespace sinter::cuda

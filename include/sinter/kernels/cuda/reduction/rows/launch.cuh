@@ -17,6 +17,7 @@
 #include "sinter/kernels/cuda/reduction/rows/streamed_launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/swept_launch.cuh"
 #include "sinter/kernels/two_pass.hpp"
+#include "sinter/schedule/options.hpp"
 
 namespace sinter::cuda::detail {
 
@@ -221,8 +222,9 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
   }
 }
 
-template <class Body, long StaticRnumel, class Args>
+template <class Body, long StaticRnumel, row_kernel Pinned, class Args>
 void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  constexpr auto may_be = [](row_kernel kind) { return Pinned == row_kernel::chosen || Pinned == kind; };
   using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
   // A walk over tiles of 16-bit elements that need no guards costs less than to fold how far they are from a mean.
   constexpr bool quick_walk = StaticRnumel > 0 && StaticRnumel % 1024 == 0 && stream_facts<held>::bytes == 2;
@@ -233,28 +235,36 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
   constexpr bool loose = is_loose<held, StaticRnumel, can_split>;
   // What could be split has one phase if it is not held, and is better swept or walked.
-  constexpr stream_shape streamed = can_split ? stream_shape{} : stream_shape_of<resident, width, StaticRnumel>;
+  constexpr stream_shape streamed =
+      can_split || !may_be(row_kernel::streamed) ? stream_shape{} : stream_shape_of<resident, width, StaticRnumel>;
   const std::int64_t splits = sinter::detail::row_splits<Body>(args.numel, args.rnumel);
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
-  // Rows of static length that registers do not hold, and of which less than three wait in shared memory.
-  constexpr bool crowded = loose && 3 * StaticRnumel * stream_facts<held>::bytes > most_held_by_all;
-  if constexpr (constexpr long length = crowded ? -1 : StaticRnumel; sweeps_rows<Body, length>) {
-    const bool wide = width > 1 && fits;
-    const bool swept = splits > 1 ? sweeps_one<Body> || !wide : crowded || args.rnumel >= swept_least<Body>(wide);
-    if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
+  if constexpr (may_be(row_kernel::swept)) {
+    // Rows of static length that registers do not hold, and of which less than three wait in shared memory.
+    constexpr bool crowded = loose && 3 * StaticRnumel * stream_facts<held>::bytes > most_held_by_all;
+    constexpr bool always = crowded || Pinned == row_kernel::swept;
+    if constexpr (constexpr long length = always ? -1 : StaticRnumel; sweeps_rows<Body, length>) {
+      const bool wide = width > 1 && fits;
+      const bool swept = splits > 1 ? sweeps_one<Body> || !wide : always || args.rnumel >= swept_least<Body>(wide);
+      if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
+    }
   }
-  if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
-  if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
+  if constexpr (may_be(row_kernel::runs))
+    if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
+  if constexpr (may_be(row_kernel::held))
+    if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
   [[maybe_unused]] const auto group = [&] {
     using one_phase = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
     return launch_grouped<StaticRnumel, can_split>(one_phase{}, args, memory, stream, name);
   };
-  if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes && group()) return;
-  if constexpr (StaticRnumel < 0)
+  if constexpr (may_be(row_kernel::grouped))
+    if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes && group()) return;
+  if constexpr (StaticRnumel < 0 && may_be(row_kernel::held))
     if (fits && splits <= 1 && launch_dynamic_held<width>(held{}, args, stream, name)) return;
-  if (group()) return;
-  if constexpr (StaticRnumel < 0 || loose) {
+  if constexpr (may_be(row_kernel::grouped))
+    if (group()) return;
+  if constexpr ((StaticRnumel < 0 || loose) && may_be(row_kernel::staged)) {
     using shared = sinter::detail::shared_row_facts<held>;
     const bool alone = (!streamed.any && streamed.otherwise == 0) ||
                        can_split ||  // few rows are better shared by blocks
@@ -276,8 +286,8 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   // What short rows' kernel does not take is walked element by element, and so is what does not suit the streamed ones.
   constexpr bool walks_wide = short_of<held, StaticRnumel>.items == 0 && streamed.width == 0;
   constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
-  if constexpr (StaticRnumel >= 0 && walks_wide) {
-    constexpr row_shape shape = choose_row(StaticRnumel, width, lanes, can_split);
+  if constexpr (StaticRnumel >= 0 && (walks_wide || Pinned != row_kernel::chosen)) {
+    constexpr row_shape shape = may_be(row_kernel::held) ? choose_row(StaticRnumel, width, lanes, can_split) : looped;
     if (fits) {
       if constexpr (shape.persistent && !loose && !shifted_shape<held, StaticRnumel, can_split>.persistent) {
         constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);

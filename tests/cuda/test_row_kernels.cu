@@ -1,0 +1,140 @@
+// options.row_kernel: each kind of kernel that reduces rows, asked for by name, runs where it can take the rows and
+// gives what the host gives; elsewhere rows are walked. SPDX-License-Identifier: BSL-1.0
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "on_cuda.cuh"
+
+namespace si = sinter;
+
+namespace {
+
+constexpr auto softmax = [](auto x) { return si::softmax(x); };
+constexpr auto variance = [](auto x) { return si::var(x, si::axis<-1>); };
+
+template <si::row_kernel Kind>
+inline constexpr si::options pinned = [] {
+  si::options o = si::standard;
+  o.row_kernel = Kind;
+  return o;
+}();
+
+std::vector<float> waves(std::int64_t size) {
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 3 * std::sin(0.37f * static_cast<float>(i));
+  return values;
+}
+
+/// The mangled name of the one kernel that `launch` launches.
+template <class Launch>
+std::string kernel_of(const Launch& launch) {
+  cudaGraph_t graph = nullptr;
+  place::check(cudaStreamBeginCapture(place::executor(), cudaStreamCaptureModeThreadLocal));
+  launch();
+  place::check(cudaStreamEndCapture(place::executor(), &graph));
+  std::size_t count = 8;
+  cudaGraphNode_t nodes[8];
+  place::check(cudaGraphGetNodes(graph, nodes, &count));
+  std::string found;
+  for (std::size_t i = 0; i < count; ++i) {
+    cudaGraphNodeType type;
+    place::check(cudaGraphNodeGetType(nodes[i], &type));
+    if (type != cudaGraphNodeTypeKernel) continue;
+    cudaKernelNodeParams params{};
+    const char* name = nullptr;
+    place::check(cudaGraphKernelNodeGetParams(nodes[i], &params));
+    place::check(cudaFuncGetName(&name, params.func));
+    found += name;
+  }
+  cudaGraphDestroy(graph);
+  return found;
+}
+
+/// `f` of `size` values, by the kernel of which `kernel` is part of the name, gives `results` values as on the host.
+template <class Fused, class Call>
+void check_kind(const char* kernel, const Fused& f, std::int64_t size, std::int64_t results, const Call& call) {
+  const std::vector<float> in = waves(size);
+  std::vector<float> expected(static_cast<std::size_t>(results)), found(expected.size());
+  const place::memory from(in.size() * 4), to(found.size() * 4), room(1 << 24), counters(1 << 16);
+  from.upload(in.data());
+  place::check(cudaMemset(counters.data(), 0, 1 << 16));
+  const si::cuda_executor executor{place::executor(), room.data(), 1 << 24, counters.data(), 1 << 16};
+  const auto on_device = [&] { call(f, executor, static_cast<float*>(from.data()), static_cast<float*>(to.data())); };
+  const std::string name = kernel_of(on_device);
+  CAPTURE(name);
+  CHECK(name.find(kernel) != std::string::npos);
+  call(f, si::host, const_cast<float*>(in.data()), expected.data());
+  on_device();
+  place::finish();
+  to.download(found.data());
+  double worst = 0;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    worst = std::max(worst, static_cast<double>(std::fabs(found[i] - expected[i])) / (std::fabs(expected[i]) + 1e-6));
+  CHECK(worst < 2e-5);
+}
+
+template <si::row_kernel Kind>
+void check_softmax(const char* kernel, std::int64_t rows, std::int64_t columns) {
+  using X = si::tensor<float, si::dyn, si::dim<"columns">>;
+  check_kind(kernel, si::fuse<pinned<Kind>, X>(softmax), rows * columns, rows * columns,
+             [=](const auto& f, const auto& executor, float* x, float* y) {
+               f(executor, X(x, rows, columns), X(y, rows, columns));
+             });
+}
+template <si::row_kernel Kind, long Columns>
+void check_static_softmax(const char* kernel, std::int64_t rows) {
+  using X = si::tensor<float, si::dyn, Columns>;
+  check_kind(kernel, si::fuse<pinned<Kind>, X>(softmax), rows * Columns, rows * Columns,
+             [=](const auto& f, const auto& executor, float* x, float* y) { f(executor, X(x, rows), X(y, rows)); });
+}
+template <si::row_kernel Kind>
+void check_variance(const char* kernel, std::int64_t rows, std::int64_t columns) {
+  using X = si::tensor<float, si::dyn, si::dim<"columns">>;
+  using Y = si::tensor<float, si::dyn>;
+  check_kind(
+      kernel, si::fuse<pinned<Kind>, X>(variance), rows * columns, rows,
+      [=](const auto& f, const auto& executor, float* x, float* y) { f(executor, X(x, rows, columns), Y(y, rows)); });
+}
+
+using enum si::row_kernel;
+
+}  // namespace
+
+TEST_CASE("rows of run-time length are reduced as options.row_kernel says") {
+  check_softmax<looped>("reduction_looped", 100, 4096);
+  check_softmax<looped>("reduction_looped", 100, 1001);
+  check_softmax<held>("reduction_persistent", 100, 4096);
+  check_softmax<runs>("reduction_short", 100, 101);
+  check_softmax<staged>("reduction_staged", 100, 3001);
+  check_softmax<streamed>("reduction_vectors", 300, 40001);
+  check_softmax<grouped>(si::cuda::detail::kernels_overlap ? "reduction_grouped" : "reduction_looped", 100, 65537);
+  check_variance<swept>("reduction_swept", 100, 1001);
+  check_variance<swept>("reduction_swept", 100, 4096);
+  check_variance<looped>("reduction_looped", 100, 65537);
+}
+
+TEST_CASE("rows of static length are reduced as options.row_kernel says") {
+  check_static_softmax<held, 4096>("reduction_persistent", 100);
+  check_static_softmax<held, 3001>("reduction_shifted", 100);
+  check_static_softmax<looped, 4096>("reduction_looped", 100);
+  check_static_softmax<streamed, 40000>("reduction_streamed", 300);
+}
+
+TEST_CASE("rows that a kind of kernel cannot take are walked") {
+  check_softmax<held>("reduction_looped", 3, 200001);
+  check_softmax<runs>("reduction_looped", 3, 50000);
+  check_softmax<grouped>("reduction_looped", 3, 1000);
+  check_softmax<swept>("reduction_looped", 30, 1000);  // two phases
+}
+
+TEST_CASE("a kind of kernel changes neither plan nor names") {
+  using X = si::tensor<float, si::dyn, 4096>;
+  constexpr auto usual = si::fuse<X>(softmax);
+  constexpr auto walked = si::fuse<pinned<looped>, X>(softmax);
+  static_assert(usual.kernel_count() == walked.kernel_count());
+  static_assert(usual.kernel(0).name == walked.kernel(0).name);
+}
