@@ -25,13 +25,14 @@ constexpr int column_width(long static_numel) {
   return width;
 }
 
-/// Rows that one thread loads at a time: fewer where wide ones have results for each element, too.
+/// Rows of so many loads that one thread loads at a time: fewer where wide ones have results for each element, too.
+template <class Body>
+constexpr int column_items_of(int loads, int width) {
+  if (width >= 8 && loads == 1 && body_facts<Body>::num_phases > 1) return 2;
+  return width == 1 ? (loads > 2 ? 4 : 8) : loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
+}
 template <class Body, int Width>
-inline constexpr int column_items = [] {
-  constexpr int loads = phase_facts<Body>::loads(loop_var::x, Width);
-  if (Width >= 8 && loads == 1 && body_facts<Body>::num_phases > 1) return 2;
-  return Width == 1 ? (loads > 2 ? 4 : 8) : loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
-}();
+inline constexpr int column_items = column_items_of<Body>(phase_facts<Body>::loads(loop_var::x, Width), Width);
 
 /// The states of a block's columns: [lane of the vector][thread].
 template <class State>

@@ -63,6 +63,15 @@ struct column_accesses {
     return w < 2 ? 0 : w;
   }
 
+  /// Wide loads of `width` neighbours: those that move along both are aligned in memory, however rows begin.
+  static constexpr int loads(int width) {
+    const auto of = [&]<class A>(A, bool is_load) {
+      if constexpr (A::moves) return !is_load ? 0 : A::bytes * width > 16 ? A::bytes * width / 16 : 1;
+      else return 0;
+    };
+    return (of(access<S>{}, statement_facts<S>::info.kind == statement_kind::source) + ... + 0);
+  }
+
   template <int Width, class Args>
   static bool find(const Args& args, row_shift& shift) {
     const auto descends = [&]<class A>(A) {
@@ -72,6 +81,12 @@ struct column_accesses {
     return (descends(access<S>{}) && ...) && find_shift<Width, access<S>...>(args, shift);
   }
 };
+
+/// Those of a body.
+template <class Body>
+struct column_accesses_of;
+template <class... S>
+struct column_accesses_of<body<S...>> : column_accesses<S...> {};
 
 template <class Body>
 inline constexpr int all_state_bytes = 0;
@@ -88,6 +103,7 @@ struct column_shift_facts<body<S...>> {
   static constexpr int state_bytes =
       all_state_bytes<std::conditional_t<twice, typename without_known<body<S...>>::type, body<S...>>>;
   static constexpr int width = once || twice ? column_accesses<S...>::template width_for<twice>(state_bytes) : 0;
+  static constexpr int loads = column_accesses<S...>::loads(width);
 
   template <class Args>
   static bool find(const Args& args, row_shift& shift) {

@@ -33,7 +33,7 @@ struct known_tiling : tiling<loop_var::x, loop_var::r, Width, Items, int> {
 };
 
 template <class Body, int Width>
-inline constexpr int known_items = phase_facts<Body>::loads(loop_var::x, Width) > 1 ? 2 : 4;
+inline constexpr int known_items = column_accesses_of<Body>::loads(Width) > 1 ? 2 : 4;
 /// Of vectors of eight half as many again where states are all that rows leave: two blocks have as much on its way as
 /// three.
 template <class Body, int Width>

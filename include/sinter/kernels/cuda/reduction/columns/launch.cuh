@@ -50,9 +50,9 @@ template <class... S, class Args>
 void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift, std::int64_t most_splits,
                             kernel_memory& memory, cudaStream_t stream, const char* name) {
   using B = sinter::body<S...>;
-  constexpr int width = column_shift_facts<B>::width, items = column_items<B, width>;
-  constexpr bool light = phase_facts<B>::is_light && column_shift_facts<B>::state_bytes <= 4;
-  constexpr bool many = phase_facts<B>::loads(loop_var::x, width) > 1;
+  using facts = column_shift_facts<B>;
+  constexpr int width = facts::width, items = column_items_of<B>(facts::loads, width);
+  constexpr bool light = phase_facts<B>::is_light && facts::state_bytes <= 4, many = facts::loads > 1;
   constexpr int blocks = !light ? 1 : many && holds_columns<B> ? 2 : many ? 3 : light_column_blocks;
   const bool shifted = shift.first != 0 || shift.step != 0;
   column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits);
@@ -182,14 +182,17 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
   if constexpr (shared::possible) {
     constexpr int wide = column_width<Body>(StaticNumel), most = shared::span;
     constexpr int width = wide < most ? wide : most;
-    if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
-      return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
+    const bool fits = is_short && access_facts<Body>::template fits<width, loop_var::x>(args);
+    if constexpr (width > 1)
+      if (fits) return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
     if constexpr (column_shift_facts<Body>::width > 0) {
       row_shift shift;
       if (is_short && shared::takes_turns(args.numel, args.rnumel) && args.numel >= column_shift_facts<Body>::width &&
           column_shift_facts<Body>::find(args, shift))
         return launch_columns_twice(Body{}, args, shift, memory, stream, name);
     }
+    if constexpr (width == 1)
+      if (fits) return launch_column_teams<1, int>(Body{}, args, memory, stream, name);
     return launch_column_teams<1, std::int64_t>(Body{}, args, memory, stream, name);
   } else {
     constexpr int width = column_width<Body>(StaticNumel);
