@@ -23,8 +23,7 @@ __device__ __forceinline__ std::int64_t first_row(const split_part& part, std::i
 
 /// The columns of a row that waits in registers. What both parts read is loaded alike, so that it is loaded once.
 template <int Width, int Items>
-struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {
-};
+struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {};
 
 /// 32-bit words that a thread holds per column from row to row, or from phase to phase of a row.
 template <class Row, class Column>
@@ -48,8 +47,23 @@ constexpr int walks_at_once(int block, int columns) {
   return is_light_walk<Row, Column>(columns) ? 1024 / block : block <= 256 ? 2 : 1;
 }
 
-/// Threads of the looped kernel, and of the persistent one where rows are short enough for several in a block.
+/// Bytes of its first rows that a block asks for, for each thread of a row: while the blocks of the kernel in front
+/// meet, memory is idle.
+inline constexpr int asked_walked = 96;
+/// Asks for them, from row `begin` on.
+template <class Row, class Args>
+__device__ __forceinline__ void ask_walked(const Args& args, std::int64_t begin) {
+  if (threadIdx.x != 0) return;
+  const int length = static_cast<int>(args.rnumel), rows = static_cast<int>(blockDim.y);
+  const int bytes = length * stream_facts<Row>::bytes, most = asked_walked * static_cast<int>(blockDim.x);
+  for (int asked = 0; asked < most && bytes > 0; asked += bytes, begin += rows)
+    rows_ahead<Row>::ask(args, begin + threadIdx.y, 0, length);
+}
+
+/// Threads of the looped kernel, and of the persistent one where rows that wait for each other share a block.
 inline constexpr int walk_block = 256;
+/// The most threads of a block that keeps its columns: each has 128 registers, or 64 where those do.
+constexpr int most_walkers(bool light) { return light ? 1024 : 512; }
 
 /// Where the states of reduction I lie: those of block `slot`, column after column.
 template <class Column, int I, class S, int Width>
@@ -157,13 +171,15 @@ inline constexpr int rows_of_batch = 16;
 template <class Row, int Threads>
 inline constexpr bool rows_in_batches = body_facts<Row>::num_phases == 1 && (Threads == 0 || Threads > 32);
 
-/// Rows that a thread loads at a time: as many as four vectors make, where a row is one vector per item.
+/// Does a row have one load for each `width` columns, which both parts read?
+template <class Row, class Column>
+constexpr bool reads_alone(int width) {
+  return phase_facts<Row>::loads(loop_var::r, width) == 1 && phase_facts<Column>::loads(loop_var::x, width) == 1;
+}
+/// Rows that a thread loads at a time: then as many as make four vectors.
 template <class Row, class Column, int Width, int Items>
-inline constexpr int rows_at_once = [] {
-  constexpr bool one_each =
-      phase_facts<Row>::loads(loop_var::r, Width) == 1 && phase_facts<Column>::loads(loop_var::x, Width) == 1;
-  return one_each && Items < 4 && is_light_walk<Row, Column>(Width * Items) ? 4 / Items : 1;
-}();
+inline constexpr int rows_at_once =
+    reads_alone<Row, Column>(Width) && Items < 4 && is_light_walk<Row, Column>(Width* Items) ? 4 / Items : 1;
 
 /// Both parts of a row that a thread has read.
 template <class Row, class Column, class RowTiling, class ColumnTiling>
@@ -215,17 +231,17 @@ __device__ __forceinline__ void leave_warps(body<S...>, std::index_sequence<I...
 namespace sinter::cuda {
 
 /// One row per blockDim.x threads at a time, all of it in registers, as are the states of all columns. Requires
-/// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only. A block
-/// of more than one row has at most walk_block threads.
+/// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only.
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
 __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(MaxBlock, Width* Items))
     mix_order_persistent(const Args args, const split_part part) {
-  detail::begin_kernel();
+  const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
+  detail::begin_kernel([&] { detail::ask_walked<Row>(args, begin); });
   using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::walk_tiling<Width, Items>;
   using numbers = std::make_index_sequence<Column::size>;
   constexpr int lanes = row_tiling::size;
-  constexpr int half = detail::walk_block / 2;  // threads that hand their states over; none if a block has but one row
+  constexpr int half = MaxBlock / 2;  // threads that hand their states over; none if a block has but one row
   constexpr int walkers = Threads > half ? 0 : half * lanes * detail::largest_state<Column>;
   constexpr bool in_batches = detail::rows_in_batches<Row, Threads>;
   constexpr int row_bytes = detail::largest_phase<Row, 32>, batch_bytes = detail::rows_of_batch * row_bytes;
@@ -247,7 +263,6 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
   detail::start<0, lanes>(Column{}, numbers{}, sums);
   detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
 
-  const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
   const std::int64_t end = detail::first_row(part, args.numel, blockIdx.x + 1);
   const detail::row_threads<Threads> walkers_of_row;
   int turn = 0;

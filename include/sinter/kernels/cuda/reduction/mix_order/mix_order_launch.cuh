@@ -21,9 +21,17 @@ constexpr int power_of_two_below(int n) {
   return p;
 }
 
-/// Columns that one thread takes: few, so that registers are left for the rows that are on their way, and three
-/// quarters of 64 registers where a row would not fit otherwise.
-constexpr int few_columns(int words) { return power_of_two_below(words <= 2 ? 8 : 32 / words); }
+/// Columns that one thread takes, `width` at a time: few, so that registers are left for the rows that are on their
+/// way, but 32 bytes of vectors, for each thread of a row takes part in its sum; and three quarters of 64 registers
+/// where a row would not fit otherwise.
+template <class Row, class Column>
+constexpr int few_columns(int width) {
+  constexpr int words = walk_words<Row, Column>, few = power_of_two_below(words <= 2 ? 8 : 32 / words);
+  return width > 1 && few * stream_facts<Row>::bytes < 32 && reads_alone<Row, Column>(width) &&
+                 is_light_walk<Row, Column>(2 * few)
+             ? 2 * few
+             : few;
+}
 constexpr int many_columns(int words) { return power_of_two_below(words == 0 ? 32 : 48 / words); }
 
 /// The width of all accesses of both parts: what each would choose alone, as far as registers reach.
@@ -36,15 +44,31 @@ constexpr int walk_width(long static_columns) {
   return width;
 }
 
-constexpr row_shape walk_of(std::int64_t groups, int items) {
+/// Rows whose sums meet in batches share as large a block as runs at once: the fewer blocks, the fewer states.
+template <class Row, class Column>
+constexpr row_shape walk_of(std::int64_t groups, int items, int width) {
   row_shape shape = row_of(groups, items);
-  shape.rows = shape.threads <= walk_block / 2 ? walk_block / shape.threads : 1;
+  const bool batches = rows_in_batches<Row, 0> && shape.threads > 32;
+  const int block = batches ? most_walkers(is_light_walk<Row, Column>(items * width)) : walk_block;
+  shape.rows = shape.threads <= block / 2 ? block / shape.threads : 1;
   return shape;
 }
 
-/// The most threads of a block that keeps its columns: each has 128 registers, or 64 where those do.
-inline constexpr int walk_limit = 512;
-constexpr int most_walkers(bool light) { return light ? 2 * walk_limit : walk_limit; }
+/// Where tiles (mix_order_tiles.cuh) can walk, too: whole rows are faster if each thread reads 32 bytes of a row, and
+/// seven eighths of a multiprocessor's threads run.
+template <class Row>
+constexpr bool reads_enough(int columns) {
+  return columns * stream_facts<Row>::bytes >= 32;
+}
+template <class Row, class Column>
+constexpr bool fills(const row_shape& shape, int width) {
+  const int at_once = walks_at_once<Row, Column>(shape.block(), shape.items * width) * shape.block();
+  return at_once >= 896 && reads_enough<Row>(shape.items * width);
+}
+/// And if there are enough of them for all multiprocessors.
+constexpr bool fill_device(std::int64_t rows, std::int64_t columns) {
+  return 8 * blocks_of_rows(rows, columns) >= 7 * walk_blocks / 4;
+}
 
 /// The shape for rows of so many columns: as few threads to a row as their registers allow, so that many rows are on
 /// their way at once.
@@ -53,12 +77,17 @@ constexpr row_shape choose_walk(std::int64_t columns, int width) {
   constexpr int words = walk_words<Row, Column>;
   const std::int64_t groups = (columns + width - 1) / width;
   if (columns <= 0 || columns >= narrow_limit) return {};
-  for (const int lanes : {few_columns(words), many_columns(words)}) {
-    row_shape shape = walk_of(groups, lanes > width ? lanes / width : 1);
+  row_shape first;
+  const int few = few_columns<Row, Column>(width),
+            more = width > 1 && is_light_walk<Row, Column>(2 * few) ? 2 * few : few;
+  for (const int lanes : {few, more, many_columns(words)}) {
+    row_shape shape = walk_of<Row, Column>(groups, lanes > width ? lanes / width : 1, width);
     shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
-    if (shape.threads <= most_walkers(is_light_walk<Row, Column>(shape.items * width))) return shape;
+    if (shape.threads > most_walkers(is_light_walk<Row, Column>(shape.items * width))) continue;
+    if (fills<Row, Column>(shape, width)) return shape;
+    if (!first.persistent) first = shape;
   }
-  return {};
+  return first;
 }
 
 inline split_part share_walk(std::int64_t rows, std::int64_t columns, std::int64_t most_blocks, int block,
@@ -72,8 +101,8 @@ inline split_part share_walk(std::int64_t rows, std::int64_t columns, std::int64
 template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
 void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, kernel_memory& memory,
                  cudaStream_t stream, const char* name) {
-  constexpr int threads = most_walkers(is_light_walk<body<R...>, body<C...>>(Width * Items));  // that run at once
-  const std::int64_t blocks = walk_blocks / 4 * threads / shape.block();
+  constexpr int most = most_walkers(is_light_walk<body<R...>, body<C...>>(Width * Items));
+  const std::int64_t blocks = walk_blocks / 4 * (most / shape.block());
   const split_part part = share_walk(args.numel, args.rnumel, blocks < walk_blocks ? blocks : walk_blocks,
                                      shape.block(), memory, stream, name);
   launch(&mix_order_persistent<body<R...>, body<C...>, Width, Items, Threads, MaxBlock, Exact, Args>,
@@ -115,7 +144,7 @@ bool launch_tiles(body<R...>, body<C...>, const Args& args, kernel_memory& memor
   using column = body<C...>;
   using facts = walk_tile_facts<row, column>;
   if constexpr (facts::width > 0) {
-    constexpr int width = facts::width, items = column_items<column, width>, blocks = facts::blocks;
+    constexpr int width = facts::width, items = column_items_of<column>(facts::loads, width), blocks = facts::blocks;
     row_shift shift;
     if (args.numel <= 0 || args.rnumel <= 0 || args.numel >= narrow_limit || args.rnumel >= narrow_limit ||
         !facts::accesses::template find<width>(exchanged(args), shift))
@@ -163,30 +192,31 @@ void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, con
                 "mix_order: a part reduces nothing");
   static_assert(body_facts<Column>::num_phases == 1, "mix_order: the columns need more than one pass over the rows");
   if (args.numel <= 0 && args.rnumel <= 0) return;
-  if constexpr (StaticColumns < 0 && detail::walk_tile_facts<Row, Column>::width > 0) {
-    if (detail::launch_tiles(Row{}, Column{}, args, memory, stream, name)) return;
-  } else {
-    constexpr int width = detail::walk_width<Row, Column>(StaticColumns);
-    constexpr int few = detail::few_columns(detail::walk_words<Row, Column>);
-    constexpr int items = few > width ? few / width : 1;
-    if (args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
-        detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
-        detail::access_facts<Column>::template fits<width, loop_var::x>(detail::exchanged(args))) {
-      if constexpr (StaticColumns >= 0) {
-        constexpr detail::row_shape shape = detail::choose_walk<Row, Column>(StaticColumns, width);
-        if constexpr (shape.persistent) {
-          constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
-          return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
-              Row{}, Column{}, args, shape, memory, stream, name);
-        }
-      } else if (constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(width * items));
-                 args.rnumel > 0 && args.rnumel <= std::int64_t(most) * width * items) {
-        return detail::launch_walk<width, items, 0, most, false>(
-            Row{}, Column{}, args, detail::walk_of(args.rnumel / width, items), memory, stream, name);
-      }
-      if constexpr (width > 1)
-        return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, memory, stream, name);
+  constexpr int width = detail::walk_width<Row, Column>(StaticColumns);
+  constexpr int few = detail::few_columns<Row, Column>(width), items = few > width ? few / width : 1;
+  constexpr bool tiles = detail::walk_tile_facts<Row, Column>::width > 0;
+  const bool fits = args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
+                    detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
+                    detail::access_facts<Column>::template fits<width, loop_var::x>(detail::exchanged(args));
+  const bool whole = fits && (!tiles || detail::fill_device(args.numel, args.rnumel));
+  if constexpr (StaticColumns >= 0) {
+    constexpr detail::row_shape shape = detail::choose_walk<Row, Column>(StaticColumns, width);
+    if constexpr (shape.persistent && (!tiles || detail::fills<Row, Column>(shape, width))) {
+      constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
+      if (whole)
+        return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
+            Row{}, Column{}, args, shape, memory, stream, name);
     }
+  } else if constexpr (!tiles || (width > 1 && detail::reads_enough<Row>(width * items))) {
+    constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(width * items));
+    const detail::row_shape shape = detail::walk_of<Row, Column>(args.rnumel / width, items, width);
+    if (whole && args.rnumel > 0 && shape.threads <= most && (!tiles || detail::fills<Row, Column>(shape, width)))
+      return detail::launch_walk<width, items, 0, most, false>(Row{}, Column{}, args, shape, memory, stream, name);
+  }
+  if constexpr (tiles) {
+    if (detail::launch_tiles(Row{}, Column{}, args, memory, stream, name)) return;
+  } else if constexpr (width > 1) {
+    if (fits) return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, memory, stream, name);
   }
   detail::launch_looped_walk<1, 4, std::int64_t>(Row{}, Column{}, args, memory, stream, name);
 }

@@ -25,6 +25,7 @@ struct walk_tile_facts<body<R...>, body<C...>> {
       sinter::detail::split_facts<body<R...>>::can_split && sinter::detail::split_facts<body<C...>>::can_split
           ? accesses::template width_for<false>(column_shift_facts<body<C...>>::state_bytes)
           : 0;
+  static constexpr int loads = column_accesses<C...>::loads(width);
   /// On a multiprocessor: of 64 registers for each thread if those do.
   static constexpr bool is_light =
       phase_facts<body<R...>>::is_light && phase_facts<body<C...>>::is_light &&

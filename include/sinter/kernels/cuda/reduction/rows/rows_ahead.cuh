@@ -16,15 +16,13 @@ template <class Body>
 struct rows_ahead;
 template <class... S>
 struct rows_ahead<body<S...>> {
-  /// `count` elements of each streamed load from element `begin` of a row on. What only reads leaves no memory idle,
-  /// and what it asked for would come beside what others wait for.
+  /// `count` elements of each streamed load from element `begin` of a row on.
   template <class Args>
   static __device__ __forceinline__ void ask(const Args& args, std::int64_t row, std::int64_t begin, int count) {
-    if constexpr (stores > 0) (ask_load(S{}, args, row, begin, row < args.numel ? count : 0), ...);
+    (ask_load(S{}, args, row, begin, row < args.numel ? count : 0), ...);
   }
 
  private:
-  static constexpr int stores = element_stores<body<S...>>;
   template <class Statement, class Args>
   static __device__ __forceinline__ void ask_load(Statement, const Args&, std::int64_t, std::int64_t, int) {}
   template <int Slot, class T, class At, class Args>
@@ -47,15 +45,21 @@ __device__ __forceinline__ bool is_early(int bytes, int most) {
   return static_cast<std::int64_t>(blockIdx.x) * bytes < 132 * most;
 }
 
+/// Whether a kernel that walks rows, or holds some, begins so. What only reads leaves no memory idle, and what it asked
+/// for would come beside what others wait for.
+template <class Body>
+inline constexpr bool asks_ahead = element_stores<Body> > 0;
+
 /// Instead of begin_kernel, where a block has a row for each of its threadIdx.y. `most`: see is_early.
 template <class Body, class Args, class Threads>
 __device__ __forceinline__ void begin_with_rows(const Args& args, const Threads& threads, int most) {
   begin_kernel([&] {
     const int length = static_cast<int>(args.rnumel), rows = static_cast<int>(blockDim.y);
     const int bytes = length * stream_facts<Body>::bytes;
-    if (bytes >= 512 && is_early(rows * bytes, most))  // some lines are there as soon as they are asked for
-      rows_ahead<Body>::ask(args, static_cast<std::int64_t>(blockIdx.x) * rows + threadIdx.y, 0,
-                            threads.thread() == 0 ? length : 0);
+    if constexpr (asks_ahead<Body>)
+      if (bytes >= 512 && is_early(rows * bytes, most))  // some lines are there as soon as they are asked for
+        rows_ahead<Body>::ask(args, static_cast<std::int64_t>(blockIdx.x) * rows + threadIdx.y, 0,
+                              threads.thread() == 0 ? length : 0);
   });
 }
 
@@ -64,7 +68,7 @@ __device__ __forceinline__ void begin_with_rows(const Args& args, const Threads&
 template <class Body, class Args>
 __device__ __forceinline__ void begin_with_pieces(const Args& args, const stream_share& share, int piece) {
   begin_kernel([&] {
-    if (threadIdx.x % 32 != 0 || share.parts != share.cluster) return;
+    if (!asks_ahead<Body> || threadIdx.x % 32 != 0 || share.parts != share.cluster) return;
     const int warps = static_cast<int>(blockDim.x) / 32, warp = static_cast<int>(threadIdx.x) / 32;
     const int part = static_cast<int>(blockIdx.x) % share.parts * share.pieces;
     std::int64_t row = static_cast<std::int64_t>(blockIdx.x) / share.parts;
