@@ -112,6 +112,25 @@ TEST_CASE("scans: long rows in parts, wherever they begin") {
   }
 }
 
+TEST_CASE("scans: many rows, wherever they begin") {
+  constexpr auto row = orientation::row;
+  for (const std::int64_t length : {1, 3, 7, 17, 18, 65, 255, 543, 545, 1001, 1089, 2175, 2177, 4353, 5001, 10007})
+    for (const std::int64_t rows : {1, 2, 130, 700}) {
+      test_one<float, row, d0>("loose scan f32", rows, length);
+      test_one<bf16, row, d0>("loose scan bf16", rows, length);
+      if (rows != 130) continue;
+      for (const std::size_t shift : {1, 3}) {
+        test_one<float, row, d0>("loose scan f32", rows, length, shift, shift);
+        test_one<bf16, row, d0>("loose scan bf16, otherwise", rows, length, shift, 2);
+      }
+    }
+  test_one<float, row, d0>("loose scan f32", 513, 65537);
+  test_one<float, row, 65, 65>("loose scan f32, static", 300, 65);
+  test_one<float, row, 1001, 1001>("loose scan f32, static", 300, 1001);
+  test_one<bf16, row, 1001, 1001>("loose scan bf16, static", 300, 1001);
+  test_one<bf16, row, 5003, 5003>("loose scan bf16, static", 300, 5003, 1);
+}
+
 TEST_CASE("scans: columns") {
   constexpr auto column = orientation::column;
   for (const std::int64_t rows : {1, 2, 3, 8, 31, 32, 33, 100, 256, 1000})
@@ -188,6 +207,8 @@ TEST_CASE("scans: of scans, in parts") {
   using column = std::integral_constant<orientation, orientation::column>;
   test(row{}, 1, 3000001);
   test(row{}, 7, 100000);
+  test(row{}, 600, 1001);
+  test(row{}, 600, 5003);
   test(column{}, 5, 200000);
   test(column{}, 300, 20000);
 }
@@ -249,12 +270,11 @@ TEST_CASE("scans: of scans, and after a reduction") {
 }
 
 TEST_CASE("scans: wide states and integers") {
-  const auto test = [](auto zero, auto result_zero, const char* name, std::int64_t length) {
+  const auto test = [](auto zero, auto result_zero, const char* name, std::int64_t length, std::int64_t rows) {
     using T = decltype(zero);
     using R = decltype(result_zero);
     using B = body<load<0, T, at_row<d0>>, scan<ops::cumsum, T, R, 0>, scan<ops::cummin, T, T, 0>,
                    store<1, R, 1, at_row<d0>>, store<2, T, 2, at_row<d0>>>;
-    const std::int64_t rows = 5;
     const auto a = numbers<T>(static_cast<std::size_t>(rows * length), 1);
     device_array<T> da(a), least(a.size());
     device_array<R> sums(a.size());
@@ -272,11 +292,12 @@ TEST_CASE("scans: wide states and integers") {
     check_close(std::string(name) + " least", least.host(), [&](std::size_t k) { return low[k]; }, 0, 0);
     sums.check_guards(name), least.check_guards(name);
   };
-  for (const std::int64_t length : {16, 1000, 5000, 100002}) {
-    test(std::uint8_t{}, std::int64_t{}, "scan u8", length);
-    test(std::int8_t{}, std::int64_t{}, "scan i8", length);
-    test(double{}, double{}, "scan f64", length);
-    test(std::int64_t{}, std::int64_t{}, "scan i64", length);
-    test(std::int32_t{}, std::int64_t{}, "scan i32", length);
+  for (const std::int64_t length : {16, 1000, 1001, 5000, 5003, 100002}) {
+    const std::int64_t rows = length % 2 == 0 ? 5 : 130;
+    test(std::uint8_t{}, std::int64_t{}, "scan u8", length, rows);
+    test(std::int8_t{}, std::int64_t{}, "scan i8", length, rows);
+    test(double{}, double{}, "scan f64", length, rows);
+    test(std::int64_t{}, std::int64_t{}, "scan i64", length, rows);
+    test(std::int32_t{}, std::int64_t{}, "scan i32", length, rows);
   }
 }

@@ -157,7 +157,8 @@ class copy_arrival {
   }
   /// No more copies are sent.
   __device__ __forceinline__ void end() { barrier_arrive(address()); }
-  __device__ __forceinline__ void wait() const { barrier_wait(address(), 0); }
+  /// `odd`: it has been waited for before, an odd number of times.
+  __device__ __forceinline__ void wait(unsigned odd = 0) const { barrier_wait(address(), odd); }
 
  private:
   __device__ __forceinline__ unsigned address() const { return shared_address(&barrier_); }
@@ -205,18 +206,18 @@ __device__ __forceinline__ void copy_back_wait() {
 /// The engine as a block uses it whose first thread sends for all.
 class block_copies {
  public:
-  __device__ __forceinline__ explicit block_copies(copy_arrival& arrival) : arrival_(arrival) {
-    if (leads()) arrival_.begin();
+  __device__ __forceinline__ explicit block_copies(copy_arrival& arrival, bool begins = true) : arrival_(arrival) {
+    if (begins && leads()) arrival_.begin();
   }
   __device__ __forceinline__ void fetch(void* shared, const void* global, int bytes) const {
     if (leads() && bytes > 0) arrival_.send(shared, global, bytes);
   }
   /// For all that was fetched, and for what the threads wrote.
-  __device__ __forceinline__ void wait() const {
+  __device__ __forceinline__ void wait(unsigned odd = 0) const {
     if constexpr (has_copy_engine) {
       if (leads()) arrival_.end();
       __syncthreads();
-      arrival_.wait();
+      arrival_.wait(odd);
     } else {
       copy_commit();
       copy_wait<0>();

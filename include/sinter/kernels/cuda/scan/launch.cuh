@@ -9,6 +9,7 @@
 #include "sinter/kernels/cuda/reduction/launch.cuh"
 #include "sinter/kernels/cuda/scan/column_ring.cuh"
 #include "sinter/kernels/cuda/scan/ring.cuh"
+#include "sinter/kernels/cuda/scan/runs.cuh"
 #include "sinter/kernels/cuda/scan/scan.cuh"
 
 namespace sinter::cuda {
@@ -20,13 +21,6 @@ inline constexpr int scan_block = 512;
 /// Of one that takes a part of a row.
 inline constexpr int scan_part_block = 256;
 
-/// Values of each statement that a thread holds.
-template <class Body>
-inline constexpr int scan_lanes_held = 16;
-template <class... S>
-inline constexpr int scan_lanes_held<body<S...>> =
-    ((value_words<typename statement_facts<S>::value_type> > 1 || scan_facts<body<S...>>::most_state > 4) || ...) ? 8
-                                                                                                                  : 16;
 template <class Body, int Width>
 inline constexpr int scan_items = Width == 1 ? 4 : scan_lanes_held<Body> / Width;
 
@@ -132,6 +126,27 @@ bool scanned_in_parts(const Args& args, kernel_memory& memory, cudaStream_t stre
   return false;
 }
 
+/// Shorter rows of narrow vectors leave threads idle where registers hold them.
+inline constexpr long least_held_row = 256;
+
+/// Rows that lie one after another, wherever they begin. False: nothing was launched.
+template <long StaticRnumel, class... S, class Args>
+bool launch_scan_runs(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using B = body<S...>;
+  using facts = scan_run_facts<B, StaticRnumel>;
+  if constexpr (!facts::can) {
+    return false;
+  } else {
+    if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel >= narrow_limit || !facts::accesses::holds(args))
+      return false;
+    const scan_run_share share = share_scan_runs(static_cast<int>(args.rnumel), facts::width);
+    const int rows = share.rows > 0 ? share.rows : 1;
+    launch(&scan_in_runs<B, StaticRnumel, Args>, dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)),
+           dim3(short_block), stream, name, args, share);
+    return true;
+  }
+}
+
 template <class Body, long StaticRnumel, class Args>
 void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr int width = [] {
@@ -141,8 +156,16 @@ void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t strea
   constexpr int kept = phase_facts<Body>::kept_bytes;
   const bool fits = args.numel < narrow_limit && args.rnumel < narrow_limit &&
                     access_facts<Body>::template fits<width, loop_var::r>(args);
+  // Rows whose vectors are small, or single elements, are better scanned in runs unless registers hold them; those that
+  // a few threads hold, too.
+  constexpr bool narrow =
+      StaticRnumel >= 0 && width * scan_run_facts<Body, StaticRnumel>::accesses::facts.smallest < 16;
+  constexpr bool in_runs = narrow && (width == 1 || StaticRnumel < least_held_row ||
+                                      !choose_scan_row(StaticRnumel, width, scan_items<Body, width>, kept).persistent);
   if (fits) {
     if (scanned_in_parts<width, int, StaticRnumel, Body>(args, memory, stream, name)) return;
+    if constexpr (in_runs)
+      if (launch_scan_runs<StaticRnumel>(Body{}, args, stream, name)) return;
     if constexpr (StaticRnumel >= 0) {
       constexpr row_shape shape = choose_scan_row(StaticRnumel, width, scan_items<Body, width>, kept);
       if constexpr (shape.persistent) {
@@ -160,6 +183,8 @@ void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t strea
     if constexpr (StaticRnumel < narrow_limit) return launch_looped_scan<width, int, Body>(args, stream, name);
   }
   if (scanned_in_parts<1, std::int64_t, StaticRnumel, Body>(args, memory, stream, name)) return;
+  if constexpr (!in_runs)
+    if (launch_scan_runs<StaticRnumel>(Body{}, args, stream, name)) return;
   launch_looped_scan<1, std::int64_t, Body>(args, stream, name);
 }
 

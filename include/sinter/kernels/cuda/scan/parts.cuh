@@ -81,6 +81,14 @@ inline constexpr int scan_least_blocks = [] {
   return scans > 1 || wide > 0 || body_facts<Body>::num_phases > 1 || Body::size > 16 ? 1 : 0;
 }();
 
+/// Values of each statement that a thread holds.
+template <class Body>
+inline constexpr int scan_lanes_held = 16;
+template <class... S>
+inline constexpr int scan_lanes_held<body<S...>> =
+    ((value_words<typename statement_facts<S>::value_type> > 1 || scan_facts<body<S...>>::most_state > 4) || ...) ? 8
+                                                                                                                  : 16;
+
 /// Does a thread with a part of a row hold much of it? Blocks that wait for each other need much on its way.
 template <class Body>
 inline constexpr bool takes_large_parts =

@@ -109,12 +109,14 @@ __global__ void __launch_bounds__(detail::short_block, MinBlocks) reduction_shor
   using numbers = std::make_index_sequence<Body::size>;
   const detail::short_shape shape = given.get();
   const int length = Rnumel >= 0 ? static_cast<int>(Rnumel) : static_cast<int>(args.rnumel);
-  const int first = static_cast<int>(blockIdx.x) * shape.rows(), left = static_cast<int>(args.numel) - first;
-  const detail::run_part run{first, left < shape.rows() ? left : shape.rows(), length};
+  const int first = static_cast<int>(blockIdx.x) * shape.rows(), rest = static_cast<int>(args.numel) - first;
+  const int rows = rest < shape.rows() ? rest : shape.rows();
+  const std::int64_t left = static_cast<std::int64_t>(args.numel - first) * length;
+  const detail::run_part run{static_cast<std::int64_t>(first) * length, left, rows * length, length};
   detail::begin_kernel([&] {
     if (threadIdx.x == 0 &&
         detail::is_early(shape.rows() * length * detail::stream_facts<Body>::bytes, detail::asked_in_runs))
-      detail::rows_ahead<Body>::ask(args, run.first, 0, run.rows * run.length);
+      detail::rows_ahead<Body>::ask(args, first, 0, run.size);
   });
   alignas(16) __shared__ unsigned char storage[tiling::places::bytes];
   __shared__ detail::copy_arrival arrived;
@@ -131,8 +133,8 @@ __global__ void __launch_bounds__(detail::short_block, MinBlocks) reduction_shor
 #pragma unroll 1
   for (int turn = 0; turn < shape.turns; ++turn) {
     const int row = shape.row(static_cast<int>(threadIdx.x), turn);
-    tile.fixed_ok = row < run.rows;
-    tile.fixed = run.first + (tile.fixed_ok ? row : 0);
+    tile.fixed_ok = row < rows;
+    tile.fixed = first + (tile.fixed_ok ? row : 0);
     detail::frame<Body, tiling> frame;
     const bool writer = threads.thread() == 0 && tile.fixed_ok;
     if constexpr (!Shape::walks) {

@@ -100,21 +100,34 @@ struct short_staging {
   }
 };
 
+/// `size` elements of rows of `length` each, from element `first` of all on; `left`: of all, from there on.
+struct run_part {
+  std::int64_t first, left;
+  int size, length;
+};
+
 /// The way of `size` elements between memory and shared memory, where they lie alike in 16 bytes: whole ones at once,
-/// what is left at both ends one by one. Both parts are given at the multiple of 16 before the first.
+/// what is left at both ends one by one. Both parts are given at the multiple of 16 before the first. The 16 bytes in
+/// which a part to be read begins or ends are read as a whole, too, if all of them belong to the tensor.
 template <class T>
 struct run_copy {
   static constexpr int bytes = static_cast<int>(sizeof(T)), unit = 16 / bytes;
-  int lead, end;  // in bytes, from that multiple of 16
-  __device__ __forceinline__ run_copy(int lead, int size) : lead(lead), end(lead + size * bytes) {}
+  int lead, end;               // in bytes, from that multiple of 16
+  int whole_begin, whole_end;  // of what is moved at once
+  __device__ __forceinline__ run_copy(int lead, int size)
+      : lead(lead), end(lead + size * bytes), whole_begin(lead > 0 ? 16 : 0), whole_end(end & ~15) {}
+  __device__ __forceinline__ run_copy(int lead, const run_part& run) : run_copy(lead, run.size) {
+    if (run.first * bytes >= lead) whole_begin = 0;
+    const int beyond = (end + 15) & ~15;
+    if ((run.left - run.size) * bytes >= beyond - end) whole_end = beyond;
+  }
 
-  __device__ __forceinline__ int whole_begin() const { return lead > 0 ? 16 : 0; }
-  __device__ __forceinline__ int whole_bytes() const { return (end & ~15) - whole_begin(); }
+  __device__ __forceinline__ int whole_bytes() const { return whole_end - whole_begin; }
 
   /// By `move`, for devices without a copy engine.
   template <class Move>
   __device__ __forceinline__ void move_whole(unsigned char* to, const unsigned char* from, const Move& move) const {
-    for (int at = whole_begin() + static_cast<int>(threadIdx.x) * 16; at + 16 <= end; at += short_block * 16)
+    for (int at = whole_begin + static_cast<int>(threadIdx.x) * 16; at < whole_end; at += short_block * 16)
       move(to + at, from + at);
   }
   /// The first 16 bytes are one thread each's, and the last.
@@ -122,14 +135,10 @@ struct run_copy {
     const int thread = static_cast<int>(threadIdx.x);
     const bool first = thread < unit;
     const int at = first ? thread * bytes : (end & ~15) + (thread - unit) * bytes;
-    if (thread < 2 * unit && at >= lead && at < end && (first ? lead > 0 : end >= 16 || lead == 0))
+    const bool wanted = first ? at < whole_begin : at >= whole_end && at >= whole_begin;
+    if (thread < 2 * unit && at >= lead && at < end && wanted)
       *reinterpret_cast<T*>(to + at) = *reinterpret_cast<const T*>(from + at);
   }
-};
-
-/// Rows [first, first + rows) of so many elements each.
-struct run_part {
-  int first, rows, length;
 };
 
 /// With a copy engine the first warp does it all: the others skip what that takes.
@@ -137,11 +146,11 @@ __device__ __forceinline__ bool copies_runs() { return !has_copy_engine || threa
 
 /// All of it, from 16 bytes on to 16 bytes that it lies alike in.
 template <class T>
-__device__ __forceinline__ void fetch_run(unsigned char* to, const unsigned char* from, int lead, int size,
+__device__ __forceinline__ void fetch_run(unsigned char* to, const unsigned char* from, int lead, const run_part& run,
                                           const block_copies& engine) {
   if (!copies_runs()) return;
-  const run_copy<T> copy(lead, size);
-  const int begin = copy.whole_begin();
+  const run_copy<T> copy(lead, run);
+  const int begin = copy.whole_begin;
   if constexpr (has_copy_engine) engine.fetch(to + begin, from + begin, copy.whole_bytes());
   else copy.move_whole(to, from, [](unsigned char* target, const unsigned char* whole) { copy_async(target, whole); });
   copy.move_ends(to, from);
@@ -151,7 +160,7 @@ __device__ __forceinline__ void put_run(unsigned char* to, const unsigned char* 
                                         const block_copies& engine) {
   if (!copies_runs()) return;
   const run_copy<T> copy(lead, size);
-  const int begin = copy.whole_begin();
+  const int begin = copy.whole_begin;
   if constexpr (has_copy_engine) engine.put(to + begin, from + begin, copy.whole_bytes());
   else
     copy.move_whole(to, from, [](unsigned char* whole, const unsigned char* source) {
@@ -186,10 +195,6 @@ struct short_place : short_access<run_role::none, I, void> {
     T* start = static_cast<T*>(args.pointers[Slot]) + sinter::detail::resolve(offset, args.sizes);
     return reinterpret_cast<unsigned char*>(start + first);
   }
-  template <class Args>
-  static __device__ __forceinline__ unsigned char* memory(const Args& args, const run_part& run) {
-    return memory(args, static_cast<std::int64_t>(run.first) * run.length);
-  }
   static __device__ __forceinline__ int lead(const unsigned char* memory) {
     return static_cast<int>(reinterpret_cast<std::uintptr_t>(memory)) & 15;
   }
@@ -223,13 +228,13 @@ struct short_access<run_role::rows, I, load<Slot, T, At, -1>> : short_place<I, S
   template <class Tiling, class Args>
   static __device__ __forceinline__ void read(typename Tiling::staging& staging, const Args& args, const run_part& run,
                                               const block_copies& engine) {
-    const unsigned char* from = place::memory(args, run);
+    const unsigned char* from = place::memory(args, run.first);
     const int lead = place::lead(from);
     place::template settle<Tiling>(staging, lead);
     const int own = place::template own_lead<Tiling>(staging);
     unsigned char* to = place::template shared<Tiling>(staging);
-    if (!Tiling::in_words || own == lead) fetch_run<T>(to, from - lead, lead, run.rows * run.length, engine);
-    else move_run<T>(to + own, from, run.rows * run.length);
+    if (!Tiling::in_words || own == lead) fetch_run<T>(to, from - lead, lead, run, engine);
+    else move_run<T>(to + own, from, run.size);
   }
 };
 template <int I, int Slot, class T, int A, class At>
@@ -238,17 +243,17 @@ struct short_access<run_role::rows, I, store<Slot, T, A, At, -1>> : short_place<
   template <class Tiling, class Args>
   static __device__ __forceinline__ void read(typename Tiling::staging& staging, const Args& args, const run_part& run,
                                               const block_copies&) {
-    place::template settle<Tiling>(staging, place::lead(place::memory(args, run)));
+    place::template settle<Tiling>(staging, place::lead(place::memory(args, run.first)));
   }
   template <class Tiling, class Args>
   static __device__ __forceinline__ void write(const typename Tiling::staging& staging, const Args& args,
                                                const run_part& run, const block_copies& engine) {
-    unsigned char* to = place::memory(args, run);
+    unsigned char* to = place::memory(args, run.first);
     const int lead = place::lead(to), own = place::template own_lead<Tiling>(staging);
     const unsigned char* from = place::template shared<Tiling>(staging);
     constexpr bool alike = !Tiling::in_words && Tiling::places::template over<I> < 0;
-    if (alike || own == lead) put_run<T>(to - lead, from, lead, run.rows * run.length, engine);
-    else move_run<T>(to, from + own, run.rows * run.length);
+    if (alike || own == lead) put_run<T>(to - lead, from, lead, run.size, engine);
+    else move_run<T>(to, from + own, run.size);
   }
 };
 /// The same for all rows.

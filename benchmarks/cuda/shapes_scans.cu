@@ -1,0 +1,42 @@
+// Cumulative sums along rows and columns of odd extents, known at run time or compiled in.
+// SPDX-License-Identifier: BSL-1.0
+#include "shapes.cuh"
+
+namespace {
+
+using namespace bench;
+
+template <long Axis>
+constexpr auto cumsum = [](auto x) { return si::cumsum(x, si::axis<Axis>); };
+
+template <class T, auto Width>
+void add_rows(std::int64_t rows, std::int64_t columns, const std::string& suffix) {
+  using X = si::tensor<T, si::dyn, Width>;
+  add(named<T>("cumsum", rows, columns) + suffix, si::fuse<X>(cumsum<-1>), in<X>{}, out<X>{},
+      {.rows = rows, .width = columns, .low = 0});
+}
+template <class T, long... Width>
+void add_static_rows() {
+  (add_rows<T, Width>(rows_of<T>(Width), Width, "_static"), ...);
+}
+
+template <class T>
+void add_all() {
+  using X = si::tensor<T, si::dyn, width>;
+  for (const long columns : {65, 1000, 1001, 2047, 5000, 10007, 12289, 30522, 50257, 65537})
+    add_rows<T, width>(rows_of<T>(columns), columns, "");
+  for (const auto& [rows, columns] : {std::pair{1, 16777217}, {16, 1000000}, {100, 262144}, {1000000, 64}})
+    add_rows<T, width>(rows, columns, "");
+  add_static_rows<T, 65, 1001, 1002, 10007, 50257>();
+  for (const auto& [rows, columns] : {std::pair{33000, 1000}, {5000, 7001}, {1001, 30522}})
+    add(named<T>("cumsum_columns", rows, columns), si::fuse<X>(cumsum<0>), in<X>{}, out<X>{},
+        {.rows = rows, .check_rows = whole, .width = columns, .low = 0});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  add_all<float>();
+  add_all<si::bf16>();
+  return run(argc, argv);
+}
