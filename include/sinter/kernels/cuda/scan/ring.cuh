@@ -165,18 +165,23 @@ class scan_ring : ring_places<ring_facts<Body>> {
   __device__ __forceinline__ int send_load(S, int, int, int) const {
     return 0;
   }
-  /// The bytes that will arrive: whole vectors. Of those in which a row begins or ends, elements are moved one by one.
+  /// The bytes that will arrive: whole vectors. Those in which a row begins or ends have some of its neighbours'
+  /// elements as well; where it has no neighbour, elements are moved one by one.
   template <int I, int Slot, class T, class At>
   __device__ __forceinline__ int send_load(load<Slot, T, At, -1>, int slot, int row, int first) const {
     if constexpr (!facts::stages(I)) {
       return 0;
     } else {
+      constexpr long step = row_place<At>::facts.pitch;
+      const bool apart = step != 0 && sinter::detail::resolve(step, args.sizes) >= width;
       const int rest = static_cast<int>(args.rnumel) - first;
-      const int begin = first < 0 ? width : 0, end = rest < facts::part ? rest & -width : facts::part;
+      const int begin = first < 0 && !(apart && row > 0) ? width : 0;
+      const int beyond = apart && row + 1 < static_cast<int>(args.numel) ? width - 1 : 0;
+      const int end = rest < facts::part ? (rest + beyond) & -width : facts::part;
       const T* const source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, first, args.sizes);
       T* const target =
           reinterpret_cast<T*>(this->memory_ + slot * facts::place_bytes + facts::bytes_before(I) * facts::part);
-      if (begin > 0 || end < facts::part) {
+      if (begin > 0 || end < (rest < facts::part ? rest : facts::part)) {
         if (lane() < begin && first + lane() >= 0) target[lane()] = source[lane()];
         if (end < facts::part && end + lane() < rest) target[end + lane()] = source[end + lane()];
         copy_back_ready();  // the engine writes here next time
