@@ -250,6 +250,8 @@ void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] kernel_m
   using B = body<S...>;
   if constexpr (kernels_overlap && std::is_same_v<Index, int> && column_ring_facts<B, Width>::can)
     if (launch_column_ring<Width>(B{}, args, memory, stream, name)) return;
+  if constexpr (Width > 4)  // of more, a multiprocessor would run one block at once
+    return launch_scan_columns<4, Index>(B{}, args, memory, stream, name);
   const std::int64_t groups = args.numel / Width;
   const int along = threads_for(groups < sinter::detail::scan_column_line ? groups : sinter::detail::scan_column_line);
   const std::int64_t lines = (groups + along - 1) / along;
