@@ -1,4 +1,5 @@
-// Reductions of columns, of everything, of rows and columns at once, and of rows in two ways, at odd extents.
+// Reductions of columns, of everything, of rows and columns at once, of an axis in the middle, and of rows in two ways,
+// at odd extents.
 // SPDX-License-Identifier: BSL-1.0
 #include "shapes.cuh"
 
@@ -14,6 +15,20 @@ void add_column_sum(std::int64_t rows, std::int64_t columns) {
   using X = si::tensor<T, si::dyn, width>;
   add(named<T>("colsum", rows, columns), si::fuse<X>(column_sum), in<X>{}, out<si::tensor<T, width>>{},
       {.rows = rows, .check_rows = whole, .width = columns, .low = 0});
+}
+
+constexpr auto center_and_scale = [](auto x) {
+  constexpr auto middle = si::axis<1>;
+  return (x - si::mean(x, middle, si::keepdim)) * si::rsqrt(si::var(x, middle, si::keepdim) + 1e-5f);
+};
+
+/// [batch, Length, Inner]: channels, or what attention is over.
+template <class T, long Length, long Inner>
+void add_middle() {
+  using X = si::tensor<T, si::dyn, Length, Inner>;
+  const std::int64_t batch = rows_of<T>(Length * Inner);
+  add(named<T>("norm_middle", batch, Length) + "x" + std::to_string(Inner), si::fuse<X>(center_and_scale), in<X>{},
+      out<X>{}, {.rows = batch, .check_rows = 8});
 }
 
 template <class T>
@@ -38,6 +53,7 @@ void add_all() {
     add(named<T>("argmax", rows, columns), si::fuse<X>(argmax), in<X>{}, out<si::tensor<std::int64_t, si::dyn>>{},
         {.rows = rows, .width = columns});
   }
+  add_middle<T, 3, 50176>(), add_middle<T, 64, 3136>(), add_middle<T, 128, 768>();
 }
 
 }  // namespace

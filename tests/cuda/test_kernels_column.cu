@@ -219,6 +219,17 @@ TEST_CASE("columns: softmax") {
   test_softmax<bf16, 512, 512>("column softmax bf16, static", 512, 777);
 }
 
+TEST_CASE("columns: softmax of many short columns, each of one thread") {
+  for (const std::int64_t columns : {600001, 600008})
+    for (const std::int64_t rows : {1, 3, 8, 33}) {
+      test_softmax<float, d0, -1>("short columns, softmax f32", columns, rows);
+      test_softmax<bf16, d0, -1>("short columns, softmax bf16", columns, rows);
+    }
+  test_softmax<float, d0, -1>("short columns, softmax f32", 280000, 60);
+  test_softmax<bf16, d0, -1>("short columns, softmax bf16", 600008, 12, 1);
+  test_softmax<bf16, 300000, 300000>("short columns, softmax bf16, static", 300000, 70);
+}
+
 TEST_CASE("columns: softmax of teams of blocks") {
   using sinter::detail::choose_column_teams;
   static_assert(choose_column_teams(4096, 16384, 32, 4).parts == 22 &&
@@ -404,7 +415,8 @@ TEST_CASE("columns: a norm of teams of blocks, in place and the same every time"
     most.check_guards(what);
   };
   for (const auto& [columns, rows] :
-       {std::pair{1, 1}, {1, 5000}, {40, 63}, {40, 64}, {129, 20000}, {516, 4000}, {2048, 2000}, {9001, 130}}) {
+       {std::pair{1, 1}, {1, 5000}, {40, 63}, {40, 64}, {129, 20000}, {516, 4000}, {2048, 2000}, {9001, 130}, {600001, 5},
+        {600008, 9}}) {
     test(float{}, columns, rows, false), test(float{}, columns, rows, true);
     test(bf16{}, columns, rows, false), test(bf16{}, columns, rows, true);
   }

@@ -8,6 +8,7 @@
 
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_alone.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_teams.cuh"
@@ -128,6 +129,35 @@ bool launch_single_column(body<S...>, const Args& args, kernel_memory& memory, c
   return false;
 }
 
+/// Many short columns of several phases, each by one thread: in vectors of Width or, where their rows would take too
+/// much room, of half of it. False: nothing was launched.
+template <int Width, class... S, class Args>
+bool launch_column_alone(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  using B = sinter::body<S...>;
+  constexpr int items = team_items<B, Width>, reserved = 1024, unstaged_rows = 32;
+  constexpr int row_bytes = Width > 1 ? team_staging<B, Width>::item_bytes : 0;
+  const device_limits limits = limits_of_device(name);
+  const std::int64_t sets = (args.numel + team_threads * Width - 1) / (team_threads * Width),
+                     tiles = (args.rnumel + items - 1) / items, bytes = tiles * items * row_bytes;
+  if (sets < 2 * limits.multiprocessors || sets >= narrow_limit) return false;
+  if (row_bytes == 0 ? args.rnumel > unstaged_rows : bytes > limits.shared_bytes) {
+    if constexpr (Width > 2) return launch_column_alone<Width / 2>(B{}, args, stream, name);
+    else return false;
+  }
+  const int of_two = (limits.shared_bytes + reserved) / 2 - reserved, most_ahead = 3;
+  const bool two = bytes <= of_two;
+  const std::int64_t room = bytes > 0 ? (two ? of_two : limits.shared_bytes) / bytes : 1;
+  alone_share share{static_cast<int>(sets), room < most_ahead ? static_cast<int>(room) : most_ahead,
+                    static_cast<int>(tiles)};
+  void (*const kernel)(Args, alone_share) = &reduction_column_alone<B, Width, items, Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  if (row_bytes > 0) allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
+  const int blocks = (two ? 2 : 1) * limits.multiprocessors;
+  launch(kernel, dim3(static_cast<unsigned>(blocks < sets ? blocks : sets)), dim3(team_threads),
+         static_cast<int>(share.depth * bytes), stream, name, args, share);
+  return true;
+}
+
 /// Columns of several phases.
 template <int Width, class Index, class... S, class Args>
 void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
@@ -183,8 +213,11 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
     constexpr int wide = column_width<Body>(StaticNumel), most = shared::span;
     constexpr int width = wide < most ? wide : most;
     const bool fits = is_short && access_facts<Body>::template fits<width, loop_var::x>(args);
+    if (fits && launch_column_alone<width>(Body{}, args, stream, name)) return;
     if constexpr (width > 1)
       if (fits) return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
+    if constexpr (width > 1)
+      if (is_short && launch_column_alone<1>(Body{}, args, stream, name)) return;
     if constexpr (column_shift_facts<Body>::width > 0) {
       row_shift shift;
       if (is_short && shared::takes_turns(args.numel, args.rnumel) && args.numel >= column_shift_facts<Body>::width &&
