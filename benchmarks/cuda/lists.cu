@@ -33,5 +33,6 @@ void add_scale_add(const char* name, std::index_sequence<I...>) {
 
 int main(int argc, char** argv) {
   add_scale_add<si::tensor<float, 1 << 20>>("foreach_scale_add_64x1M_f32", std::make_index_sequence<64>{});
+  add_scale_add<si::tensor<si::bf16, 1000003>>("foreach_scale_add_32x1000003_bf16", std::make_index_sequence<32>{});
   return bench::run(argc, argv);
 }

@@ -40,27 +40,30 @@ struct block_threads {
   __device__ __forceinline__ void sync() const { __syncthreads(); }
 };
 
-/// MayBeLong: 2^31 elements and more are possible.
+/// MayBeLong: 2^31 elements and more are possible. Wide: in whole vectors, and what is left in a block of its own.
 template <class Body, int Width, bool MayBeLong>
 struct combo_pointwise {
   static constexpr int storage = 0;
   template <int W>
   static constexpr int elements = combo_block* W* pointwise_shape<Body, W>::items;
 
-  template <int W, class Index, class Args>
-  static __device__ __forceinline__ void tiles(const Args& args, std::int64_t block) {
-    pointwise_tiles<Body, W, combo_block, Index>(args, static_cast<Index>(block * elements<W>));
-  }
   template <class Args>
   static __device__ __forceinline__ void run(const Args& args, const combo_place& at, std::int64_t block,
                                              unsigned char*) {
-    if constexpr (Width > 1) {
-      if (at.variant == combo_variant::wide) return tiles<Width, int>(args, block);
-    }
     if constexpr (MayBeLong) {
-      if (at.variant == combo_variant::narrow_long) return tiles<1, std::int64_t>(args, block);
+      if (at.variant == combo_variant::narrow_long)
+        return pointwise_tiles<Body, 1, combo_block, std::int64_t>(args, block * elements<1>, args.numel);
     }
-    tiles<1, int>(args, block);
+    const int end = static_cast<int>(args.numel);
+    int first = static_cast<int>(block) * elements<1>;
+    if constexpr (Width > 1) {
+      const int whole = end / Width * Width, wide = static_cast<int>(block) * elements<Width>;
+      if (at.variant == combo_variant::wide) {
+        if (wide < whole) return pointwise_tiles<Body, Width, combo_block, int>(args, wide, whole);
+        first = whole;
+      }
+    }
+    pointwise_tiles<Body, 1, combo_block, int>(args, first, end);
   }
 };
 

@@ -38,16 +38,20 @@ struct combo_loop;
 
 template <class Body, long Numel>
 struct combo_loop<pointwise_loop<Body, Numel>> {
-  static constexpr int width = access_facts<Body>::vector_width(loop_var::x, Numel);
+  static constexpr int width = access_facts<Body>::vector_width(loop_var::x, -1);
   using part = combo_pointwise<Body, width, (Numel < 0 || Numel >= narrow_limit)>;
 
   template <class Args>
   static std::int64_t place(const Args& args, combo_memory&, combo_place& at) {
+    if (args.numel <= 0) return 0;
     const bool is_short = args.numel < narrow_limit;
-    const bool wide = width > 1 && is_short && access_facts<Body>::template fits<width, loop_var::x>(args);
+    Args whole = args;
+    whole.numel -= args.numel % width;
+    const bool wide = width > 1 && is_short && access_facts<Body>::template fits<width, loop_var::x>(whole);
     at.variant = wide ? combo_variant::wide : is_short ? combo_variant::narrow : combo_variant::narrow_long;
     const std::int64_t elements = wide ? part::template elements<width> : part::template elements<1>;
-    return args.numel <= 0 ? 0 : (args.numel + elements - 1) / elements;
+    return wide ? (whole.numel + elements - 1) / elements + (whole.numel < args.numel)
+                : (args.numel + elements - 1) / elements;
   }
 };
 

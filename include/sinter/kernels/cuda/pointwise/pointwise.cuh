@@ -41,13 +41,12 @@ struct pointwise_shape {
   static constexpr int tile = threads * items * Width;
 };
 
-/// Threads neighbours' tiles from element `first` on.
+/// Threads neighbours' tiles from element `first` on, up to `end`, whole vectors.
 template <class Body, int Width, int Threads, class Index, class Args>
-__device__ __forceinline__ void pointwise_tiles(const Args& args, Index first) {
+__device__ __forceinline__ void pointwise_tiles(const Args& args, Index first, Index end) {
   using tiling = tiling<loop_var::x, loop_var::x, Width, pointwise_shape<Body, Width>::items, Index>;
   tile<tiling> tile;
-  tile.template place<0>(first + static_cast<Index>(threadIdx.x) * Width, Threads * Width,
-                         static_cast<Index>(args.numel) - Width);
+  tile.template place<0>(first + static_cast<Index>(threadIdx.x) * Width, Threads * Width, end - Width);
   frame<Body, tiling> frame;
   evaluate<every_statement>(frame, tile, args);
 }
@@ -60,7 +59,8 @@ __global__ void __launch_bounds__(detail::pointwise_shape<Body, Width>::threads)
   detail::begin_kernel();
   static_assert(!body_facts<Body>::has_reduction, "pointwise: the body reduces; use reduction");
   using shape = detail::pointwise_shape<Body, Width>;
-  detail::pointwise_tiles<Body, Width, shape::threads, Index>(args, static_cast<Index>(blockIdx.x) * shape::tile);
+  detail::pointwise_tiles<Body, Width, shape::threads, Index>(args, static_cast<Index>(blockIdx.x) * shape::tile,
+                                                              static_cast<Index>(args.numel));
 }
 
 }  // namespace sinter::cuda
