@@ -278,8 +278,8 @@ void test_tiles(std::int64_t batch, std::int64_t rows, std::int64_t columns, std
 }  // namespace
 
 TEST_CASE("pointwise tiles: transposed operands of every shape and type") {
-  for (const std::int64_t rows : {1, 15, 16, 17, 63, 64, 65, 130, 300})
-    for (const std::int64_t columns : {1, 16, 20, 33, 64, 72, 129, 256}) {
+  for (const std::int64_t rows : {1, 2, 3, 8, 15, 16, 17, 63, 64, 65, 130, 300})
+    for (const std::int64_t columns : {1, 16, 20, 33, 64, 72, 129, 256, 513, 1000}) {
       test_tiles<float, float, float, false>(1, rows, columns);
       test_tiles<bf16, bf16, bf16, false>(1, rows, columns);
       test_tiles<float, float, float, true>(3, rows, columns);
@@ -291,6 +291,46 @@ TEST_CASE("pointwise tiles: transposed operands of every shape and type") {
     test_tiles<std::uint8_t, std::int32_t, std::int64_t, false>(1, 200, 100, shift);
     test_tiles<std::int8_t, float, float, true>(2, 64, 48, shift);
   }
+}
+
+namespace {
+
+/// y[c, b, a] = 2 x[a, b, c]; extents are body numbers.
+template <class T, long A, long B, long C>
+void test_reversed(std::int64_t a, std::int64_t b, std::int64_t c) {
+  constexpr bool fixed = !sinter::is_dynamic(A);
+  constexpr long bc = fixed ? B * C : dynamic_base + 3, ab = fixed ? A * B : dynamic_base + 4;
+  using body_type = body<load<0, T, at<0, x_term<bc, 1, A>, x_term<C, A, B>, x_term<1, ab>>>,
+                         compute<ops::add, T, T, 0, 0>, store<1, T, 1, at_x>>;
+  const std::int64_t n = a * b * c;
+  const auto x = numbers<T>(n, 1);
+  device_array<T> dx(x), out(n);
+  auto args = make_args<2, 0, 5>(n, 1);
+  args.pointers[0] = dx.data(), args.pointers[1] = out.data();
+  args.sizes[0] = a, args.sizes[1] = b, args.sizes[2] = c, args.sizes[3] = b * c, args.sizes[4] = a * b;
+  const std::string what = label("reversed axes", a, c);
+  launch<body_type, fixed ? A * B * C : -1>(what, args);
+  check_close(
+      what, out.host(),
+      [&](std::size_t y) {
+        const auto i = static_cast<std::int64_t>(y);
+        return 2 * number(x[static_cast<std::size_t>(i % a * b * c + i / a % b * c + i / (a * b))]);
+      },
+      step_of<T>(), 0);
+  out.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("pointwise tiles: axes that change places around others") {
+  for (const std::int64_t a : {1, 16, 20, 65, 600})
+    for (const std::int64_t b : {1, 3, 17})
+      for (const std::int64_t c : {1, 2, 9, 16, 70}) {
+        test_reversed<float, d0, d1, d2>(a, b, c);
+        test_reversed<bf16, d0, d1, d2>(a, b, c);
+      }
+  test_reversed<float, 64, 5, 96>(64, 5, 96);
+  test_reversed<bf16, 1001, 7, 3>(1001, 7, 3);
 }
 
 // ---- masks

@@ -22,24 +22,46 @@ void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const c
   launch(&sinter::cuda::pointwise<body<S...>, Width, Index, Args>, grid, dim3(shape::threads), stream, name, args);
 }
 
-/// Matrices with fewer rows or columns than this gain nothing from tiles.
+/// Matrices with fewer columns than this gain nothing from tiles. Those with fewer rows have flat ones.
 inline constexpr std::int64_t smallest_transposed = 16;
 
+template <int Rows, int Width, class... S, class Args>
+void launch_tiles(body<S...>, const Args& args, std::int64_t columns, std::int64_t apart, cudaStream_t stream,
+                  const char* name) {
+  const std::int64_t between = apart / columns, rows = args.numel / apart;
+  const std::int64_t tiles =
+      (rows + Rows - 1) / Rows * between * ((columns + tile_columns<Rows> - 1) / tile_columns<Rows>);
+  launch(&sinter::cuda::pointwise_transposed<body<S...>, Rows, Width, int, Args>, dim3(static_cast<unsigned>(tiles)),
+         dim3(transposed_threads), stream, name, args);
+}
+
 /// Launches by tiles, if the body reads transposed operands and the matrix is worth it. False: it did not.
-template <int Width, class... S, class Args>
+template <int Width, long StaticNumel, class... S, class Args>
 bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
-  constexpr auto facts = transposed_facts<body<S...>>::facts;
+  using B = body<S...>;
+  constexpr auto facts = transposed_facts<B, square_rows>::facts;
   if constexpr (facts.columns == 0) {
     return false;
   } else {
-    const std::int64_t columns = sinter::detail::resolve(facts.columns, args.sizes);
-    if (columns < smallest_transposed || columns % Width != 0 || args.numel / columns < smallest_transposed)
+    const std::int64_t columns = sinter::detail::resolve(facts.columns, args.sizes),
+                       apart = sinter::detail::resolve(facts.apart, args.sizes);
+    if (columns < smallest_transposed || columns % Width != 0 || apart % columns != 0 || args.numel % apart != 0)
       return false;
-    const std::int64_t tiles =
-        ((args.numel / columns + tile_rows - 1) / tile_rows) * ((columns + tile_columns - 1) / tile_columns);
-    launch(&sinter::cuda::pointwise_transposed<body<S...>, Width, int, Args>, dim3(static_cast<unsigned>(tiles)),
-           dim3(transposed_threads), stream, name, args);
-    return true;
+    constexpr long known = StaticNumel >= 0 && !is_dynamic(facts.apart) ? StaticNumel / facts.apart : -1;
+    const std::int64_t rows = args.numel / apart;
+    if constexpr (known < 0 || known >= smallest_transposed) {
+      if (rows >= smallest_transposed) {
+        launch_tiles<square_rows, Width>(B{}, args, columns, apart, stream, name);
+        return true;
+      }
+    }
+    if constexpr (known < smallest_transposed) {
+      if (rows > 1 && columns >= tile_columns<few_rows>) {
+        launch_tiles<few_rows, Width>(B{}, args, columns, apart, stream, name);
+        return true;
+      }
+    }
+    return false;
   }
 }
 
@@ -82,8 +104,8 @@ void pointwise(const Args& args, cudaStream_t stream, const char* name) {
   if constexpr (StaticNumel < narrow_limit) {
     if (args.numel < narrow_limit) {
       const bool fits = detail::access_facts<Body>::template fits<width, loop_var::x>(args);
-      if (fits && detail::launch_transposed<width>(Body{}, args, stream, name)) return;
-      if (detail::launch_transposed<1>(Body{}, args, stream, name)) return;
+      if (fits && detail::launch_transposed<width, StaticNumel>(Body{}, args, stream, name)) return;
+      if (detail::launch_transposed<1, StaticNumel>(Body{}, args, stream, name)) return;
       if constexpr (width > 1 && !(detail::goes_loosely<Body> && detail::loose_facts<Body>::wanted(width))) {
         constexpr long few = long(FewBlocks) * detail::pointwise_shape<Body, width>::tile;
         if constexpr (StaticNumel < 0 || StaticNumel > few)

@@ -15,21 +15,26 @@ namespace detail {
 
 inline constexpr int transposed_threads = 256;
 
-/// Threads lie along the columns, `width` neighbours each, and then along the rows; items walk down the tile.
-template <class Body, int Width, class Index>
+/// Threads lie along the columns, `width` neighbours each, and then along the rows; items walk along the tile, and
+/// down.
+template <class Body, int Rows, int Width, class Index>
 struct staged_tiling
-    : tiling<loop_var::x, loop_var::x, Width, tile_rows * tile_columns / transposed_threads / Width, Index> {
+    : tiling<loop_var::x, loop_var::x, Width, Rows * tile_columns<Rows> / transposed_threads / Width, Index> {
   static constexpr bool guards = true;
-  static constexpr int along = tile_columns / Width, rows = transposed_threads / along;
+  static constexpr int vectors = tile_columns<Rows> / Width;
+  static constexpr int along = vectors < transposed_threads ? vectors : transposed_threads,
+                       rows = transposed_threads / along, across = vectors / along;
+  SINTER_HOST_DEVICE static constexpr int row_of(int item) { return item / across * rows; }
+  SINTER_HOST_DEVICE static constexpr int column_of(int item) { return item % across * (along * Width); }
   struct staging {
     unsigned char* storage = nullptr;
     int row = 0, column = 0;  // of the thread's first item in the tile
     /// Column `lane` of item `item` of access I.
     template <int I, class T>
     __device__ __forceinline__ T& value(int item, int lane) const {
-      constexpr int offset = transposed_facts<Body>::facts.offset[I] - 1;
+      constexpr int offset = transposed_facts<Body, Rows>::facts.offset[I] - 1;
       T* tile = reinterpret_cast<T*>(storage + offset);
-      return tile[(column + lane) * tile_pitch<T> + row + item * rows];
+      return tile[(column + column_of(item) + lane) * tile_pitch<Rows, T> + row + row_of(item)];
     }
     template <int I, class T>
     __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int item) const {
@@ -43,35 +48,38 @@ struct staged_tiling
     }
   };
   template <int I>
-  static constexpr bool stages = transposed_facts<Body>::facts.offset[I] > 0;
+  static constexpr bool stages = transposed_facts<Body, Rows>::facts.offset[I] > 0;
 };
 
-/// Where a block's tile lies in the matrix.
+/// Where a block's tile lies in the matrix, of which it has every so many-th row: row i of the tile is row
+/// (row + i) * apart + beside.
 template <class Index>
 struct matrix_tile {
-  Index row, column, num_rows, num_columns;
+  Index row, column, num_rows, num_columns, apart, beside;
+  __device__ __forceinline__ Index element(Index i, Index j) const { return (i * apart + beside) * num_columns + j; }
 };
 
 /// Between memory and the tile of access I, along memory: each thread has a row of the tile, and every so manieth
 /// column.
-template <bool Wanted, int I, class S>
+template <bool Wanted, int Rows, int I, class S>
 struct stage {
   template <class Body, class Index, class Args>
   static __device__ __forceinline__ void read(unsigned char*, const matrix_tile<Index>&, const Args&) {}
   template <class Body, class Index, class Args>
   static __device__ __forceinline__ void write(const unsigned char*, const matrix_tile<Index>&, const Args&) {}
 };
-template <int I, class T, class At, class Body>
+template <int Rows, int I, class T, class At, class Body>
 struct staged {
-  static constexpr int count = tile_rows * tile_columns / transposed_threads, step = transposed_threads / tile_rows;
-  static constexpr int offset = transposed_facts<Body>::facts.offset[I] - 1;
+  static constexpr int count = Rows * tile_columns<Rows> / transposed_threads, step = transposed_threads / Rows;
+  static constexpr int offset = transposed_facts<Body, Rows>::facts.offset[I] - 1;
+  static constexpr int pitch = tile_pitch<Rows, T>;
   int row, first;
   std::int64_t base, distance;
   template <class Index, class Args>
   __device__ __forceinline__ staged(const matrix_tile<Index>& t, const Args& args)
-      : row(static_cast<int>(threadIdx.x) % tile_rows),
-        first(static_cast<int>(threadIdx.x) / tile_rows),
-        base(offset_of<At>::at_xr((exists(t) ? t.row + row : t.row) * t.num_columns + t.column, Index(0), args.sizes)),
+      : row(static_cast<int>(threadIdx.x) % Rows),
+        first(static_cast<int>(threadIdx.x) / Rows),
+        base(offset_of<At>::at_xr(t.element(exists(t) ? t.row + row : t.row, t.column), Index(0), args.sizes)),
         distance(sinter::detail::resolve(crossing_of<At>.step, args.sizes)) {}
   template <class Index>
   __device__ __forceinline__ bool exists(const matrix_tile<Index>& t) const {
@@ -79,11 +87,11 @@ struct staged {
   }
   __device__ __forceinline__ int column(int k) const { return first + k * step; }
 };
-template <int I, int Slot, class T, class At>
-struct stage<true, I, load<Slot, T, At, -1>> : stage<false, I, void> {
+template <int Rows, int I, int Slot, class T, class At>
+struct stage<true, Rows, I, load<Slot, T, At, -1>> : stage<false, Rows, I, void> {
   template <class Body, class Index, class Args>
   static __device__ __forceinline__ void read(unsigned char* storage, const matrix_tile<Index>& t, const Args& args) {
-    using access = staged<I, T, At, Body>;
+    using access = staged<Rows, I, T, At, Body>;
     const access a(t, args);
     if (!a.exists(t)) return;
     const T* from = static_cast<const T*>(args.pointers[Slot]) + a.base;
@@ -93,43 +101,47 @@ struct stage<true, I, load<Slot, T, At, -1>> : stage<false, I, void> {
     for (int k = 0; k < access::count; ++k)
       if (t.column + a.column(k) < t.num_columns) values[k] = from[a.column(k) * a.distance];
 #pragma unroll
-    for (int k = 0; k < access::count; ++k) to[a.column(k) * tile_pitch<T>] = values[k];
+    for (int k = 0; k < access::count; ++k) to[a.column(k) * access::pitch] = values[k];
   }
 };
-template <int I, int Slot, class T, int A, class At>
-struct stage<true, I, store<Slot, T, A, At, -1>> : stage<false, I, void> {
+template <int Rows, int I, int Slot, class T, int A, class At>
+struct stage<true, Rows, I, store<Slot, T, A, At, -1>> : stage<false, Rows, I, void> {
   template <class Body, class Index, class Args>
   static __device__ __forceinline__ void write(const unsigned char* storage, const matrix_tile<Index>& t,
                                                const Args& args) {
-    using access = staged<I, T, At, Body>;
+    using access = staged<Rows, I, T, At, Body>;
     const access a(t, args);
     if (!a.exists(t)) return;
     const T* from = reinterpret_cast<const T*>(storage + access::offset) + a.row;
     T* to = static_cast<T*>(args.pointers[Slot]) + a.base;
 #pragma unroll
     for (int k = 0; k < access::count; ++k)
-      if (t.column + a.column(k) < t.num_columns) to[a.column(k) * a.distance] = from[a.column(k) * tile_pitch<T>];
+      if (t.column + a.column(k) < t.num_columns) to[a.column(k) * a.distance] = from[a.column(k) * access::pitch];
   }
 };
-template <class Index, class Args, class... S, std::size_t... I>
+template <int Rows, class Index, class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void stage_loads(body<S...>, std::index_sequence<I...>, unsigned char* storage,
                                             const matrix_tile<Index>& t, const Args& args) {
   using B = body<S...>;
-  (stage<(transposed_facts<B>::facts.offset[I] > 0), static_cast<int>(I), S>::template read<B>(storage, t, args), ...);
+  (stage<(transposed_facts<B, Rows>::facts.offset[I] > 0), Rows, static_cast<int>(I), S>::template read<B>(storage, t,
+                                                                                                           args),
+   ...);
 }
-template <class Index, class Args, class... S, std::size_t... I>
+template <int Rows, class Index, class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void stage_stores(body<S...>, std::index_sequence<I...>, const unsigned char* storage,
                                              const matrix_tile<Index>& t, const Args& args) {
   using B = body<S...>;
-  (stage<(transposed_facts<B>::facts.offset[I] > 0), static_cast<int>(I), S>::template write<B>(storage, t, args), ...);
+  (stage<(transposed_facts<B, Rows>::facts.offset[I] > 0), Rows, static_cast<int>(I), S>::template write<B>(storage, t,
+                                                                                                            args),
+   ...);
 }
 
 /// What is read where it lies and depends on nothing: under way while tiles are staged, if registers have room for it.
-template <class Body, bool Wanted>
+template <class Body, int Rows, bool Wanted>
 struct direct_loads {
   static constexpr bool is_direct(int s) {
     const auto& info = body_facts<Body>::facts.info[s];
-    return info.kind == statement_kind::source && transposed_facts<Body>::facts.offset[s] == 0 &&
+    return info.kind == statement_kind::source && transposed_facts<Body, Rows>::facts.offset[s] == 0 &&
            access_facts<Body>::template along<loop_var::x, 1>.touches[s].bytes > 0 && info.operands[0] < 0;
   }
   static constexpr bool are_few = [] {
@@ -142,36 +154,43 @@ struct direct_loads {
 
 }  // namespace detail
 
-/// Body over numel elements, seen as rows of `columns`. Requires: as pointwise; Width divides columns.
-template <class Body, int Width, class Index, class Args>
+/// Body over numel elements, seen as rows of `columns`, in tiles of Rows. Requires: as pointwise; Width divides
+/// columns, which divide `apart`, which divides numel.
+template <class Body, int Rows, int Width, class Index, class Args>
 __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transposed(const Args args) {
   detail::begin_kernel();
-  using tiling = detail::staged_tiling<Body, Width, Index>;
-  constexpr auto facts = detail::transposed_facts<Body>::facts;
+  using tiling = detail::staged_tiling<Body, Rows, Width, Index>;
+  constexpr auto facts = detail::transposed_facts<Body, Rows>::facts;
+  constexpr Index tile_columns = detail::tile_columns<Rows>;
   alignas(16) __shared__ unsigned char storage[facts.storage];
-  const Index columns = static_cast<Index>(sinter::detail::resolve(facts.columns, args.sizes));
-  const Index tiles_along = (columns + detail::tile_columns - 1) / detail::tile_columns;
-  const Index block = static_cast<Index>(blockIdx.x);
-  const detail::matrix_tile<Index> at = {block / tiles_along * detail::tile_rows,
-                                         block % tiles_along * detail::tile_columns,
-                                         static_cast<Index>(args.numel) / columns, columns};
+  const Index columns = static_cast<Index>(sinter::detail::resolve(facts.columns, args.sizes)),
+              apart = static_cast<Index>(sinter::detail::resolve(facts.apart, args.sizes));
+  const Index tiles_along = (columns + tile_columns - 1) / tile_columns, between = apart / columns;
+  const Index block = static_cast<Index>(blockIdx.x), number = block / tiles_along;
+  const detail::matrix_tile<Index> at = {number / between * Rows,
+                                         block % tiles_along * tile_columns,
+                                         static_cast<Index>(args.numel) / apart,
+                                         columns,
+                                         between,
+                                         number % between};
   const int thread = static_cast<int>(threadIdx.x);
   detail::tile<tiling> tile;
   tile.staging = {storage, thread / tiling::along, thread % tiling::along * Width};
 #pragma unroll
   for (int u = 0; u < tiling::items; ++u) {
-    const Index i = at.row + tile.staging.row + u * tiling::rows, j = at.column + tile.staging.column;
+    const Index i = at.row + tile.staging.row + tiling::row_of(u),
+                j = at.column + tile.staging.column + tiling::column_of(u);
     tile.ok[u] = i < at.num_rows && j < columns;
-    tile.at[u] = i * columns + j;
+    tile.at[u] = at.element(i, j);
   }
   detail::frame<Body, tiling> frame;
-  detail::evaluate<detail::direct_loads<Body, true>>(frame, tile, args);
-  detail::stage_loads(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
+  detail::evaluate<detail::direct_loads<Body, Rows, true>>(frame, tile, args);
+  detail::stage_loads<Rows>(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
   __syncthreads();
-  detail::evaluate<detail::direct_loads<Body, false>>(frame, tile, args);
+  detail::evaluate<detail::direct_loads<Body, Rows, false>>(frame, tile, args);
   if constexpr (facts.stores) {
     __syncthreads();
-    detail::stage_stores(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
+    detail::stage_stores<Rows>(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
   }
 }
 
