@@ -33,14 +33,16 @@ struct scan_run_facts {
     }
     return accesses::facts.possible;
   }();
+  /// Bytes of shared memory for two runs of so many elements, with what lies around them and the states of warps.
+  static constexpr int bytes_of(int elements) {
+    const int beside = 32 * accesses::facts.count + 32 * 32;
+    return 2 * (elements * accesses::stores.own_bytes + beside) + 2 * most_stage_bytes<Body>(32) + 64;
+  }
   /// Neighbours of a thread: an odd number, so that those of a warp's lanes lie in different banks, and few enough that
-  /// shared memory has room for two runs. 0: this body's rows cannot be scanned so.
+  /// the shared memory that every kernel may have has room. 0: this body's rows cannot be scanned so.
   static constexpr int width = [] {
-    constexpr int most_bytes = 44 << 10;
     for (int lanes = scan_lanes_held<Body>; lanes >= 8; lanes /= 2)
-      if (staged && scan_facts<Body>::can_split &&
-          2 * short_block * (lanes + 1) * accesses::stores.own_bytes <= most_bytes)
-        return lanes + 1;
+      if (staged && scan_facts<Body>::can_split && bytes_of(short_block * (lanes + 1)) <= 48 << 10) return lanes + 1;
     return 0;
   }();
   static constexpr bool can = width > 0;
