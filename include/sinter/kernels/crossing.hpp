@@ -25,7 +25,7 @@ inline constexpr crossing crossing_of<at<Offset, Terms...>> = [] {
   };
   [[maybe_unused]] const auto row_digit = [&]<class Term>(Term) {
     using t = term_facts<Term>;
-    if (t::variable == loop_var::x && t::div != 1 && t::coef == 1) c.apart = t::div;
+    if (t::variable == loop_var::x && t::div != 1 && t::coef == 1 && c.apart != c.columns) c.apart = t::div;
   };
   (column_digit(Terms{}), ...);
   if (c.columns != 0) (row_digit(Terms{}), ...);

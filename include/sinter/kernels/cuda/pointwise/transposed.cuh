@@ -165,8 +165,7 @@ __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transpos
   alignas(16) __shared__ unsigned char storage[facts.storage];
   const Index columns = static_cast<Index>(sinter::detail::resolve(facts.columns, args.sizes)),
               apart = static_cast<Index>(sinter::detail::resolve(facts.apart, args.sizes));
-  const Index tiles_along = (columns + tile_columns - 1) / tile_columns,
-              between = facts.apart == facts.columns ? 1 : apart / columns;
+  const Index tiles_along = (columns + tile_columns - 1) / tile_columns, between = apart / columns;
   const Index block = static_cast<Index>(blockIdx.x), number = block / tiles_along;
   const detail::matrix_tile<Index> at = {number / between * Rows,
                                          block % tiles_along * tile_columns,
