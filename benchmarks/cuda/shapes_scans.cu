@@ -1,4 +1,5 @@
-// Cumulative sums along rows and columns of odd extents, known at run time or compiled in.
+// Cumulative sums along rows and columns of odd extents, known at run time or compiled in, and around an axis in the
+// middle.
 // SPDX-License-Identifier: BSL-1.0
 #include "shapes.cuh"
 
@@ -20,6 +21,13 @@ void add_static_rows() {
   (add_rows<T, Width>(rows_of<T>(Width), Width, "_static"), ...);
 }
 
+template <class T, long Length, long Inner>
+void add_middle(std::int64_t batches) {
+  using X = si::tensor<T, si::dyn, Length, Inner>;
+  add(named<T>("cumsum_middle", batches, Length) + "x" + std::to_string(Inner), si::fuse<X>(cumsum<1>), in<X>{},
+      out<X>{}, {.rows = batches, .check_rows = whole, .low = 0});
+}
+
 template <class T>
 void add_all() {
   using X = si::tensor<T, si::dyn, width>;
@@ -28,9 +36,11 @@ void add_all() {
   for (const auto& [rows, columns] : {std::pair{1, 16777217}, {16, 1000000}, {100, 262144}, {1000000, 64}})
     add_rows<T, width>(rows, columns, "");
   add_static_rows<T, 65, 1001, 1002, 10007, 50257>();
-  for (const auto& [rows, columns] : {std::pair{33000, 1000}, {5000, 7001}, {1001, 30522}})
+  for (const auto& [rows, columns] : {std::pair{33000, 1000}, {33000, 1001}, {5000, 7001}, {1001, 30522}, {300, 100001}})
     add(named<T>("cumsum_columns", rows, columns), si::fuse<X>(cumsum<0>), in<X>{}, out<X>{},
         {.rows = rows, .check_rows = whole, .width = columns, .low = 0});
+  add_middle<T, 2048, 768>(20);
+  add_middle<T, 1000, 1001>(32);
 }
 
 }  // namespace

@@ -152,6 +152,61 @@ TEST_CASE("scans: columns") {
   test_one<float, column, d0>("column scan f32, dynamic", 70000, 100);
 }
 
+TEST_CASE("scans: long columns, wherever rows begin") {
+  constexpr auto column = orientation::column;
+  for (const auto& [columns, length] : {std::pair{1001, 3600}, {333, 12000}, {30522, 115}, {17000, 260}})
+    for (const std::size_t shift : {0, 1, 3}) {
+      test_one<float, column, d0>("loose column scan f32", columns, length, shift, 3 - shift);
+      test_one<bf16, column, d0>("loose column scan bf16", columns, 2 * length, shift, shift);
+    }
+  test_one<float, column, 1002, -1, 1002>("loose column scan f32, static", 1002, 3600);
+  test_one<bf16, column, 1002, -1, 1002>("loose column scan bf16, static", 1002, 7000);
+  test_one<bf16, column, 1004, -1, 1004>("loose column scan bf16, static", 1004, 7000);
+}
+
+namespace {
+
+/// z = cumsum(x y) around the middle axis of [batches, length, inner], or, broadcast, with one x for all batches.
+template <class T, long Inner, bool Broadcast>
+void test_middle(const char* name, std::int64_t batches, std::int64_t length, std::int64_t inner, std::size_t shift) {
+  if (!is_sampled()) return;
+  using every = at<0, x_term<d1, Inner>, x_term<1, 1, Inner>, r_term<Inner>>;
+  using same = std::conditional_t<Broadcast, at<0, x_term<1, 1, Inner>, r_term<Inner>>, every>;
+  using B = body<load<0, T, same>, load<1, T, every>, compute<ops::mul, T, T, 0, 1>, scan<ops::cumsum, T, float, 2>,
+                 store<2, T, 3, every>>;
+  const auto size = static_cast<std::size_t>(batches * length * inner);
+  const auto a = numbers<T>(Broadcast ? size / static_cast<std::size_t>(batches) : size, 1), b = numbers<T>(size, 2);
+  device_array<T> da(a, shift), db(b, 2 * shift), out(size, shift);
+  auto args = make_args<3, 0, 2>(batches * inner, length);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = out.data();
+  args.sizes[0] = inner, args.sizes[1] = length * inner;
+  const std::string what = label(name, batches * inner, length, shift ? "misaligned" : "");
+  launch<B, orientation::column>(what, args);
+  std::vector<double> expected(size);
+  for (std::size_t k = 0; k < size; ++k) {
+    const std::size_t row = k / static_cast<std::size_t>(inner);
+    const bool first = row % static_cast<std::size_t>(length) == 0;
+    expected[k] = number(a[k % a.size()]) * number(b[k]) +
+                  (first ? 0 : expected[k - static_cast<std::size_t>(inner)]);
+  }
+  const double most = 1 + 4 * std::sqrt(static_cast<double>(length));
+  check_close(what, out.host(), [&](std::size_t k) { return expected[k]; }, 2 * step_of<T>(), 1e-6 * most * most);
+  out.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("scans: long columns around an axis in the middle") {
+  for (const std::size_t shift : {0, 1}) {
+    test_middle<float, d0, false>("middle scan f32", 8, 1000, 512, shift);
+    test_middle<float, d0, false>("middle scan f32", 16, 500, 501, shift);
+    test_middle<float, 768, true>("middle scan f32, one factor for all", 9, 600, 768, shift);
+    test_middle<bf16, d0, false>("middle scan bf16", 8, 2000, 510, shift);
+    test_middle<bf16, 777, true>("middle scan bf16, one factor for all", 33, 300, 777, shift);
+    test_middle<bf16, d0, false>("middle scan bf16, many short", 1000, 100, 96, shift);
+  }
+}
+
 TEST_CASE("scans: parts give the same bits every time") {
   const auto test = [](auto b, auto o, std::int64_t rows, std::int64_t length) {
     constexpr orientation O = decltype(o)::value;

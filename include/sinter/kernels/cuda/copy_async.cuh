@@ -101,6 +101,12 @@ __device__ __forceinline__ void barrier_arrive([[maybe_unused]] unsigned barrier
                : "memory");
 #endif
 }
+/// Once all that this thread has sent for with copy_async is there.
+__device__ __forceinline__ void barrier_arrive_after_copies([[maybe_unused]] unsigned barrier) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+#endif
+}
 /// `odd`: for the second time, the fourth, and so on.
 __device__ __forceinline__ void barrier_wait([[maybe_unused]] unsigned barrier, [[maybe_unused]] unsigned odd) {
 #if __CUDA_ARCH__ >= 900

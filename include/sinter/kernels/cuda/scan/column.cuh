@@ -18,10 +18,14 @@ template <class Body, int Width>
 inline constexpr int scan_column_half = most_stage_bytes<Body>(column_block* Width);
 
 /// Blocks with a part of columns that a multiprocessor shall run at once, for they wait for each other: 80 registers do
-/// for light work on four columns.
+/// for light work on four columns of one input, 128 for more.
 template <class Body, int Width>
-inline constexpr int column_parts_at_once =
-    scan_least_blocks<Body> == 0 && phase_facts<Body>::is_light&& Width <= 4 ? 3 : 1;
+inline constexpr int column_parts_at_once = [] {
+  if (scan_least_blocks<Body> != 0 || !phase_facts<Body>::is_light || Width > 4) return 1;
+  int accesses = 0;
+  for (const touch& one : access_facts<Body>::template along<loop_var::x, 1>.touches) accesses += one.bytes > 0;
+  return accesses > 2 || access_facts<Body>::divides ? 2 : 3;
+}();
 
 /// How a block's threads share its columns, and the shared memory in which they exchange states, two halves in turn.
 template <class Body, int Width>

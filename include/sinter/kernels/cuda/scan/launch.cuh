@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/reduction/launch.cuh"
+#include "sinter/kernels/cuda/scan/column.cuh"
 #include "sinter/kernels/cuda/scan/column_ring.cuh"
 #include "sinter/kernels/cuda/scan/ring.cuh"
 #include "sinter/kernels/cuda/scan/runs.cuh"
@@ -200,36 +201,46 @@ constexpr int scan_column_width(long static_numel) {
 struct stripe_share {
   int blocks = 0, told = 0;
 };
-/// As many as leave the fewest of `all` blocks without work, in the last round as well. `places`: of the workspace.
-constexpr stripe_share share_stripes(int stripes, std::int64_t parts, int slots, int all, std::int64_t places) {
+/// As many, up to `most`, as leave few of `all` blocks without work, in the last round as well; each tells and reads
+/// for longer the more there are, some 2.5 % for each. `places`: of the workspace.
+constexpr stripe_share share_stripes(int stripes, std::int64_t parts, int slots, int all, int most,
+                                     std::int64_t places) {
+  constexpr int free = 40;
   stripe_share best;
-  int busy = all * 5 / 8;
-  for (int k = 1; k <= most_sharing; ++k) {
+  int least = all * 5 / 8, busy = 0;
+  for (int k = 1; k <= most && k <= parts && k <= all; ++k) {
     const int at_once = all / k < stripes ? all / k : stripes, rounds = (stripes + at_once - 1) / at_once;
     const std::int64_t needed = (parts + k - 1) / k * k;
-    const int told = needed < 2 * slots * k ? static_cast<int>(needed) : 2 * slots * k;
-    if (stripes * k / rounds > busy && (k == 1 || told <= places)) best = {k, told}, busy = stripes * k / rounds;
+    const int told = needed < 2 * slots * k ? static_cast<int>(needed) : 2 * slots * k, now = stripes * k / rounds;
+    if (now <= least || (k > 1 && told > places)) continue;
+    if (now * (free + best.blocks) > busy * (free + k)) best = {k, told}, busy = now;
   }
   return best;
 }
-/// Columns by blocks that stay.
+/// Parts that a block takes, at least, one after another: fewer do not fill its ring.
+inline constexpr int least_ring_turns = 6;
+
+/// Columns by blocks that stay. False: nothing was launched.
 template <int Width, class... S, class Args>
 bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   using B = body<S...>;
   using facts = column_ring_facts<B, Width>;
   constexpr auto column = orientation::column;
   const device_limits limits = limits_of_device(name);
-  const int slots = ring_slots(limits, facts::slot_bytes);
+  const int slots = ring_slots(limits, facts::slot_bytes), inner = static_cast<int>(facts::inner(args));
+  const int of_inner = (inner + facts::columns - 1) / facts::columns;
+  if (slots == 0 || inner == 0 || 4 * inner < 3 * of_inner * facts::columns) return false;
   const std::int64_t parts = (args.rnumel + facts::rows - 1) / facts::rows;
-  if (parts < 4 * slots) return false;
   const std::int64_t most = sinter::detail::most_scan_parts(column, args.numel, args.rnumel);
-  const int stripes = static_cast<int>((args.numel + facts::columns - 1) / facts::columns);
-  const stripe_share stripe = share_stripes(stripes, parts, slots, limits.multiprocessors,
+  const int stripes = static_cast<int>(args.numel / inner) * of_inner;
+  const stripe_share stripe = share_stripes(stripes, parts, slots, limits.multiprocessors, most_sharing<B, Width>,
                                             most > 1 ? sinter::detail::slots_of(column, most) : 0);
-  if (slots == 0 || stripe.blocks == 0) return false;
+  if (stripe.blocks == 0 || stripes * parts < least_ring_turns * limits.multiprocessors) return false;
   const int at_once = limits.multiprocessors / stripe.blocks;
   const column_ring_share share{stripe.blocks > 1 ? memory.counters(stream, name) : nullptr,
                                 memory.states(),
+                                inner,
+                                of_inner,
                                 stripes,
                                 static_cast<int>(parts),
                                 stripe.blocks,
@@ -244,14 +255,17 @@ bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cud
   return true;
 }
 
+template <int Width, class... S, class Args>
+bool launched_column_ring(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  if constexpr (kernels_overlap && column_ring_facts<body<S...>, Width>::can)
+    return launch_column_ring<Width>(body<S...>{}, args, memory, stream, name);
+  else return false;
+}
+
 template <int Width, class Index, class... S, class Args>
 void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] kernel_memory& memory, cudaStream_t stream,
                          const char* name) {
   using B = body<S...>;
-  if constexpr (kernels_overlap && std::is_same_v<Index, int> && column_ring_facts<B, Width>::can)
-    if (launch_column_ring<Width>(B{}, args, memory, stream, name)) return;
-  if constexpr (Width > 4)  // of more, a multiprocessor would run one block at once
-    return launch_scan_columns<4, Index>(B{}, args, memory, stream, name);
   const std::int64_t groups = args.numel / Width;
   const int along = threads_for(groups < sinter::detail::scan_column_line ? groups : sinter::detail::scan_column_line);
   const std::int64_t lines = (groups + along - 1) / along;
@@ -272,9 +286,16 @@ void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] kernel_m
 template <class Body, long StaticNumel, class Args>
 void scan_along_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr int width = scan_column_width<Body>(StaticNumel);
-  if (args.numel < narrow_limit && args.rnumel < narrow_limit &&
-      access_facts<Body>::template fits<width, loop_var::x>(args))
-    return launch_scan_columns<width, int>(Body{}, args, memory, stream, name);
+  constexpr int held = width < 4 ? width : 4;  // of more, a multiprocessor would run one block at once
+  const bool narrow = args.numel < narrow_limit && args.rnumel < narrow_limit;
+  if (narrow && access_facts<Body>::template fits<width, loop_var::x>(args)) {
+    if (launched_column_ring<width>(Body{}, args, memory, stream, name)) return;
+    if constexpr (held < width)
+      if (launched_column_ring<held>(Body{}, args, memory, stream, name)) return;
+    return launch_scan_columns<held, int>(Body{}, args, memory, stream, name);
+  }
+  if constexpr (width > 1 && StaticNumel < 0)
+    if (narrow && launched_column_ring<1>(Body{}, args, memory, stream, name)) return;
   launch_scan_columns<1, std::int64_t>(Body{}, args, memory, stream, name);
 }
 

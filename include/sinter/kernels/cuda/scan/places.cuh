@@ -45,17 +45,25 @@ struct statements_before_scans {
   static constexpr bool select(int s) { return facts.needed[s] && elements_of_stage<Body, 0, false, 0>::select(s); }
 };
 
-/// Neighbours that lie in shared memory as they did in memory, in vectors of 16 bytes.
+/// Neighbours that lie in shared memory as they did in memory: in vectors of 16 bytes, or in one that is smaller.
 template <class T, int Width>
 __device__ __forceinline__ void read_vector(compute_t<T> (&out)[Width], unsigned address) {
   constexpr int bytes = Width * static_cast<int>(sizeof(T));
-  unsigned words[bytes / 4];
+  if constexpr (bytes % 16 == 0) {
+    unsigned words[bytes / 4];
 #pragma unroll
-  for (int c = 0; c < bytes / 16; ++c) {
-    const uint4 raw = read_shared(address + static_cast<unsigned>(c * 16));
-    memcpy(words + 4 * c, &raw, 16);
+    for (int c = 0; c < bytes / 16; ++c) {
+      const uint4 raw = read_shared(address + static_cast<unsigned>(c * 16));
+      memcpy(words + 4 * c, &raw, 16);
+    }
+    wide<T, Width>::unpack(out, words);
+  } else {
+    typename wide<T, Width>::unit raw;
+    read_shared(address, raw);
+    T stored[Width];
+    memcpy(stored, &raw, bytes);
+    wide<T, Width>::convert(out, stored);
   }
-  wide<T, Width>::unpack(out, words);
 }
 
 /// Where a warp is in its block's ring. Its ways through the parts, ring.cuh's and column_ring.cuh's, also know whether
@@ -85,7 +93,7 @@ class ring_places {
     if (threadIdx.x == 0) {
 #pragma unroll 1
       for (int slot = 0; slot < slots; ++slot) {
-        barrier_begin(arrived(slot), Facts::senders);
+        barrier_begin(arrived(slot), Facts::arrivals);
         barrier_begin(folded(slot), Facts::workers);
         barrier_begin(ready(slot), Facts::tellers * (exchanges ? 2 : 1));
         barrier_begin(scanned(slot), Facts::workers);

@@ -21,6 +21,22 @@ __device__ __forceinline__ uint4 read_shared(unsigned address) {
   return v;
 }
 
+/// Fewer bytes of shared memory, aligned to their number.
+__device__ __forceinline__ void read_shared(unsigned address, uint2& v) {
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address) : "memory");
+}
+__device__ __forceinline__ void read_shared(unsigned address, unsigned& v) {
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+}
+__device__ __forceinline__ void read_shared(unsigned address, unsigned short& v) {
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(address) : "memory");
+}
+__device__ __forceinline__ void read_shared(unsigned address, unsigned char& v) {
+  unsigned word;
+  asm volatile("ld.shared.u8 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  v = static_cast<unsigned char>(word);
+}
+
 __device__ __forceinline__ void write_shared(unsigned address, const uint4& v) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
                : "memory");

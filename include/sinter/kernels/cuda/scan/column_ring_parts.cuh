@@ -1,0 +1,232 @@
+// Parts of columns in rings (places.cuh): which loads pass through the ring, how a stripe of columns is cut into parts,
+// where the elements of a part lie. SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/scan/places.cuh"
+
+namespace sinter::cuda {
+
+/// `stripes` of `parts` each, of which so many blocks share one. Columns adjoin up to `inner` of them, which are
+/// `stripes_of_inner`. `told`: parts of a stripe of which is known what they fold to, at least those of as many turns
+/// as places, twice.
+struct column_ring_share {
+  unsigned* counter;
+  void* states;
+  int inner, stripes_of_inner, stripes, parts, blocks_of_stripe, told;
+  ring_turns turns;
+  __device__ __forceinline__ int stripes_at_once() const { return static_cast<int>(gridDim.x) / blocks_of_stripe; }
+};
+
+namespace detail {
+
+/// Of an index expression offset + x % inner + x / inner * apart + r * pitch: `inner` (0: all columns adjoin), `apart`
+/// and `pitch`; otherwise it is not `plain`.
+template <class At>
+struct column_place;
+template <long Offset, class... Terms>
+struct column_place<at<Offset, Terms...>> {
+  struct table {
+    bool plain = true;
+    long inner = 0, apart = 0, pitch = 0;
+  };
+  static constexpr table facts = [] {
+    table t{};
+    int near = 0, far = 0, rows = 0;
+    long divisor = 0;
+    [[maybe_unused]] const auto add = [&]<class Term>(Term) {
+      using f = term_facts<Term>;
+      if (f::variable == loop_var::r) {
+        ++rows, t.pitch = f::coef;
+        t.plain = t.plain && f::div == 1 && f::mod == 0;
+      } else if (f::div == 1) {
+        ++near, t.inner = f::mod;
+        t.plain = t.plain && f::coef == 1;
+      } else {
+        ++far, t.apart = f::coef, divisor = f::div;
+        t.plain = t.plain && f::mod == 0;
+      }
+    };
+    (add(Terms{}), ...);
+    t.plain = t.plain && near == 1 && rows == 1 && (far == 0 || (far == 1 && divisor == t.inner));
+    return t;
+  }();
+};
+
+/// What a load does in a ring of columns, of which a lane has `width`.
+template <class S>
+struct column_ring_load {
+  static constexpr int bytes_of(int) { return 0; }
+  template <int, class Args>
+  static bool agrees(const Args&, std::int64_t&) {
+    return true;
+  }
+};
+template <int Slot, class T, class At>
+struct column_ring_load<load<Slot, T, At, -1>> {
+  static constexpr auto place = column_place<At>::facts;
+  static constexpr int bytes_of(int width) {
+    return place.plain && at_pattern<At>::of(loop_var::x, width).kind == access::contiguous ? static_cast<int>(sizeof(T))
+                                                                                            : 0;
+  }
+  /// Do its columns adjoin as those of the other loads, whose `inner` it may set, and do rows ascend?
+  template <int Width, class Args>
+  static bool agrees(const Args& args, std::int64_t& inner) {
+    if constexpr (bytes_of(Width) == 0) {
+      return true;
+    } else {
+      const auto number = [&](long n) { return sinter::detail::resolve(n, args.sizes); };
+      const std::int64_t own = place.inner == 0 ? args.numel : number(place.inner);
+      if (place.inner != 0 && inner != args.numel && inner != own) return false;
+      if (own < inner) inner = own;
+      const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[Slot]);
+      return address % sizeof(T) == 0 && number(place.pitch) > 0 && number(place.apart) >= 0;
+    }
+  }
+};
+
+template <class Body, int Width>
+struct column_ring_facts;
+template <class... S, int Width>
+struct column_ring_facts<body<S...>, Width> {
+  using B = body<S...>;
+  /// Rows of a part are apart, and too short for the copy engine: lanes send for 16 bytes each. So many other warps put
+  /// the workers in order, each for some columns of a lane, and sets of as many listen in turn.
+  static constexpr int workers = 8, senders = 4, tellers = 4, listeners = 2;
+  static constexpr int arrivals = senders * 32;  // for a part to be there
+  static constexpr int threads = (workers + senders + tellers + listeners * tellers) * 32;
+  /// Columns of a stripe, which so many workers beside each other take, and so many of those below each other.
+  static constexpr int columns = Width < 4 ? 128 : 32 * Width, across = columns / (32 * Width),
+                       deep = workers / across, each = columns / (32 * tellers);
+
+  static constexpr int bytes_of[sizeof...(S) + 1] = {column_ring_load<S>::bytes_of(Width)..., 0};
+  static constexpr int bytes = [] {
+    int total = 0;
+    for (const int b : bytes_of) total += b;
+    return total;
+  }();
+  template <int I>
+  static constexpr bool stages = bytes_of[I] > 0;
+  /// Vectors of 16 bytes begin where copies do.
+  static constexpr bool exact(int size) { return Width * size % 16 == 0; }
+  /// Bytes of a row of a part in shared memory, at most: otherwise copies begin up to 15 bytes before the row, and rows
+  /// are as far apart, modulo 16, as in memory.
+  static constexpr int row_bytes(int size) { return size == 0 ? 0 : columns * size + (exact(size) ? 0 : 32); }
+
+  /// Rows of a lane in each part.
+  static constexpr int items = [] {
+    const int most = bytes > 0 ? ring_part_bytes / (deep * columns * bytes) : 1, held = Width < 8 ? 32 / Width : 4;
+    return most < 1 ? 1 : most < held ? most : held;
+  }();
+  static constexpr int rows = deep * items;
+  /// Of a place, in front of load I.
+  template <int I>
+  static constexpr int place_before = [] {
+    int total = 0;
+    for (int i = 0; i < I; ++i) total += rows * row_bytes(bytes_of[i]);
+    return total;
+  }();
+  static constexpr int place_bytes = place_before<static_cast<int>(sizeof...(S))>, barriers_bytes = ring_barriers * 8,
+                       states_bytes = stage_bytes<B>(0, B::size, (deep + 2) * columns);
+  static constexpr int slot_bytes = place_bytes + barriers_bytes + states_bytes;
+  static constexpr bool can = bytes > 0 && scan_facts<B>::can_split && scan_facts<B>::num_stages == 2;
+
+  /// How many columns adjoin in all loads that pass through the ring; 0: that differs, or rows do not ascend.
+  template <class Args>
+  static std::int64_t inner(const Args& args) {
+    std::int64_t inner = args.numel;
+    return (column_ring_load<S>::template agrees<Width>(args, inner) && ...) ? inner : 0;
+  }
+};
+
+/// The way of one warp through a block's parts, and through the ring.
+template <int Columns>
+struct column_position : ring_place {
+  const column_ring_share& share;
+  int stripe, part;
+  int first = 0, count = 0;  // of the stripe's columns
+
+  __device__ __forceinline__ explicit column_position(const column_ring_share& s)
+      : share(s),
+        stripe(static_cast<int>(blockIdx.x) / s.blocks_of_stripe),
+        part(static_cast<int>(blockIdx.x) % s.blocks_of_stripe) {
+    find_columns();
+  }
+  __device__ __forceinline__ bool is_there() const { return stripe < share.stripes; }
+  __device__ __forceinline__ void advance() {
+    part += share.blocks_of_stripe;
+    if (part >= share.parts) {
+      part %= share.blocks_of_stripe;
+      next_stripe();
+    }
+    pass(share.turns.slots);
+  }
+  __device__ __forceinline__ void next_stripe() {
+    stripe += share.stripes_at_once();
+    find_columns();
+  }
+
+ private:
+  __device__ __forceinline__ void find_columns() {
+    const int before = static_cast<int>(static_cast<unsigned>(stripe) / static_cast<unsigned>(share.stripes_of_inner));
+    const int inside = (stripe - before * share.stripes_of_inner) * Columns, left = share.inner - inside;
+    first = before * share.inner + inside, count = left < Columns ? left : Columns;
+  }
+};
+
+/// Where load I of a stripe lies: in memory, and in shared memory from where its part of a place begins.
+template <class Body, int Width, int I, class Load = sinter::detail::statement_of<Body, I>>
+struct column_ring_rows;
+template <class Body, int Width, int I, int Slot, class T, class At>
+struct column_ring_rows<Body, Width, I, load<Slot, T, At, -1>> {
+  using facts = column_ring_facts<Body, Width>;
+  static constexpr bool exact = facts::exact(sizeof(T));
+
+  template <class Args>
+  static __device__ __forceinline__ const unsigned char* in_memory(const Args& args, int x, int r) {
+    return reinterpret_cast<const unsigned char*>(static_cast<const T*>(args.pointers[Slot]) +
+                                                  offset_of<At>::at_xr(x, r, args.sizes));
+  }
+  /// Of a part whose first element is at `x`, `r`.
+  template <class Args>
+  static __device__ __forceinline__ int begin(const Args& args, int x, int r) {
+    return exact ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(in_memory(args, x, r)) & 15);
+  }
+  /// Bytes from one row to the next, in memory and in shared memory.
+  template <class Args>
+  static __device__ __forceinline__ std::int64_t apart(const Args& args) {
+    return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T));
+  }
+  template <class Args>
+  static __device__ __forceinline__ int pitch(const Args& args) {
+    constexpr int size = facts::columns * static_cast<int>(sizeof(T));
+    return exact ? size : size + 16 + static_cast<int>(apart(args) & 15);
+  }
+};
+
+/// A lane's columns of several rows, which lie in shared memory.
+template <class Body, int Width, class Args>
+struct column_ring_tiling : tiling<loop_var::x, loop_var::r, Width, column_ring_facts<Body, Width>::items, int> {
+  using facts = column_ring_facts<Body, Width>;
+  static constexpr bool guards = true, even = Width < 4;
+  template <int I>
+  static constexpr bool stages = facts::template stages<I>;
+  struct staging {
+    const Args* args = nullptr;
+    unsigned place = 0;
+    int column = 0, row = 0;      // of the lane, in its part
+    int first_x = 0, first_r = 0;  // of the part
+
+    template <int I, class T>
+    __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
+      using rows = column_ring_rows<Body, Width, I>;
+      const int at = facts::template place_before<I> + rows::begin(*args, first_x, first_r) + (row + u) * rows::pitch(*args) +
+                     column * static_cast<int>(sizeof(T));
+      read_vector<T>(out, place + static_cast<unsigned>(at));
+    }
+  };
+};
+
+}  // namespace detail
+}  // namespace sinter::cuda
