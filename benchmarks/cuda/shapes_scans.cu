@@ -36,7 +36,8 @@ void add_all() {
   for (const auto& [rows, columns] : {std::pair{1, 16777217}, {16, 1000000}, {100, 262144}, {1000000, 64}})
     add_rows<T, width>(rows, columns, "");
   add_static_rows<T, 65, 1001, 1002, 10007, 50257>();
-  for (const auto& [rows, columns] : {std::pair{33000, 1000}, {33000, 1001}, {5000, 7001}, {1001, 30522}, {300, 100001}})
+  for (const auto& [rows, columns] :
+       {std::pair{33000, 1000}, {33000, 1001}, {5000, 7001}, {1001, 30522}, {300, 100001}})
     add(named<T>("cumsum_columns", rows, columns), si::fuse<X>(cumsum<0>), in<X>{}, out<X>{},
         {.rows = rows, .check_rows = whole, .width = columns, .low = 0});
   add_middle<T, 2048, 768>(20);

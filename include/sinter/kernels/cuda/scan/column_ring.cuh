@@ -253,8 +253,9 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
     const int mine = column(), last = at.count - Width;
     t.fixed = at.first + (mine < last ? mine : last);
     t.fixed_ok = mine <= last;
-    t.staging = {&args, shared_address(this->memory_) + static_cast<unsigned>(at.slot * facts::place_bytes), mine,
-                 row() * items, at.first, at.part * facts::rows};
+    t.staging = {&args,    shared_address(this->memory_) + static_cast<unsigned>(at.slot * facts::place_bytes),
+                 mine,     row() * items,
+                 at.first, at.part * facts::rows};
     t.template place<Whole ? items : 0>(t.staging.first_r + row() * items, 1, static_cast<int>(args.rnumel) - 1);
   }
 

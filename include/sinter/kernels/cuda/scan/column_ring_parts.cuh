@@ -67,8 +67,9 @@ template <int Slot, class T, class At>
 struct column_ring_load<load<Slot, T, At, -1>> {
   static constexpr auto place = column_place<At>::facts;
   static constexpr int bytes_of(int width) {
-    return place.plain && at_pattern<At>::of(loop_var::x, width).kind == access::contiguous ? static_cast<int>(sizeof(T))
-                                                                                            : 0;
+    return place.plain && at_pattern<At>::of(loop_var::x, width).kind == access::contiguous
+               ? static_cast<int>(sizeof(T))
+               : 0;
   }
   /// Do its columns adjoin as those of the other loads, whose `inner` it may set, and do rows ascend?
   template <int Width, class Args>
@@ -97,8 +98,8 @@ struct column_ring_facts<body<S...>, Width> {
   static constexpr int arrivals = senders * 32;  // for a part to be there
   static constexpr int threads = (workers + senders + tellers + listeners * tellers) * 32;
   /// Columns of a stripe, which so many workers beside each other take, and so many of those below each other.
-  static constexpr int columns = Width < 4 ? 128 : 32 * Width, across = columns / (32 * Width),
-                       deep = workers / across, each = columns / (32 * tellers);
+  static constexpr int columns = Width < 4 ? 128 : 32 * Width, across = columns / (32 * Width), deep = workers / across,
+                       each = columns / (32 * tellers);
 
   static constexpr int bytes_of[sizeof...(S) + 1] = {column_ring_load<S>::bytes_of(Width)..., 0};
   static constexpr int bytes = [] {
@@ -130,7 +131,7 @@ struct column_ring_facts<body<S...>, Width> {
   static constexpr int place_bytes = place_before<static_cast<int>(sizeof...(S))>, barriers_bytes = ring_barriers * 8,
                        states_bytes = stage_bytes<B>(0, B::size, (deep + 2) * columns);
   static constexpr int slot_bytes = place_bytes + barriers_bytes + states_bytes;
-  static constexpr bool can = bytes > 0 && scan_facts<B>::can_split && scan_facts<B>::num_stages == 2;
+  static constexpr bool can = bytes > 0 && scan_facts<B>::can_split&& scan_facts<B>::num_stages == 2;
 
   /// How many columns adjoin in all loads that pass through the ring; 0: that differs, or rows do not ascend.
   template <class Args>
@@ -215,14 +216,14 @@ struct column_ring_tiling : tiling<loop_var::x, loop_var::r, Width, column_ring_
   struct staging {
     const Args* args = nullptr;
     unsigned place = 0;
-    int column = 0, row = 0;      // of the lane, in its part
+    int column = 0, row = 0;       // of the lane, in its part
     int first_x = 0, first_r = 0;  // of the part
 
     template <int I, class T>
     __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
       using rows = column_ring_rows<Body, Width, I>;
-      const int at = facts::template place_before<I> + rows::begin(*args, first_x, first_r) + (row + u) * rows::pitch(*args) +
-                     column * static_cast<int>(sizeof(T));
+      const int at = facts::template place_before<I> + rows::begin(*args, first_x, first_r) +
+                     (row + u) * rows::pitch(*args) + column * static_cast<int>(sizeof(T));
       read_vector<T>(out, place + static_cast<unsigned>(at));
     }
   };
