@@ -58,6 +58,7 @@ struct column_place<at<Offset, Terms...>> {
 template <class S>
 struct column_ring_load {
   static constexpr int bytes_of(int) { return 0; }
+  static constexpr long inner = 0;
   template <int, class Args>
   static bool agrees(const Args&, std::int64_t&) {
     return true;
@@ -66,6 +67,7 @@ struct column_ring_load {
 template <int Slot, class T, class At>
 struct column_ring_load<load<Slot, T, At, -1>> {
   static constexpr auto place = column_place<At>::facts;
+  static constexpr long inner = place.inner;
   static constexpr int bytes_of(int width) {
     return place.plain && at_pattern<At>::of(loop_var::x, width).kind == access::contiguous
                ? static_cast<int>(sizeof(T))
@@ -131,7 +133,19 @@ struct column_ring_facts<body<S...>, Width> {
   static constexpr int place_bytes = place_before<static_cast<int>(sizeof...(S))>, barriers_bytes = ring_barriers * 8,
                        states_bytes = stage_bytes<B>(0, B::size, (deep + 2) * columns);
   static constexpr int slot_bytes = place_bytes + barriers_bytes + states_bytes;
-  static constexpr bool can = bytes > 0 && scan_facts<B>::can_split&& scan_facts<B>::num_stages == 2;
+  /// Do stripes have work for most of their lanes, where so many columns adjoin?
+  static constexpr bool fills(std::int64_t inner) {
+    return 4 * inner >= 3 * ((inner + columns - 1) / columns * columns);
+  }
+  /// Many scans, or wide states, of columns that are no whole vectors would spill.
+  static constexpr bool can = [] {
+    const auto is_exact = [](int size) { return size == 0 || exact(size); };
+    const auto is_wide = [](long inner) { return inner == 0 || is_dynamic(inner) || fills(inner); };
+    bool all_exact = true;
+    for (const int b : bytes_of) all_exact = all_exact && is_exact(b);
+    return bytes > 0 && scan_facts<B>::can_split && scan_facts<B>::num_stages == 2 &&
+           (all_exact || scan_least_blocks<B> == 0) && (is_wide(column_ring_load<S>::inner) && ...);
+  }();
 
   /// How many columns adjoin in all loads that pass through the ring; 0: that differs, or rows do not ascend.
   template <class Args>

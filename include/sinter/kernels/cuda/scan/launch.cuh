@@ -229,7 +229,7 @@ bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cud
   const device_limits limits = limits_of_device(name);
   const int slots = ring_slots(limits, facts::slot_bytes), inner = static_cast<int>(facts::inner(args));
   const int of_inner = (inner + facts::columns - 1) / facts::columns;
-  if (slots == 0 || inner == 0 || 4 * inner < 3 * of_inner * facts::columns) return false;
+  if (slots == 0 || inner == 0 || !facts::fills(inner)) return false;
   const std::int64_t parts = (args.rnumel + facts::rows - 1) / facts::rows;
   const std::int64_t most = sinter::detail::most_scan_parts(column, args.numel, args.rnumel);
   const int stripes = static_cast<int>(args.numel / inner) * of_inner;
@@ -255,10 +255,11 @@ bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cud
   return true;
 }
 
-template <int Width, class... S, class Args>
-bool launched_column_ring(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
-  if constexpr (kernels_overlap && column_ring_facts<body<S...>, Width>::can)
-    return launch_column_ring<Width>(body<S...>{}, args, memory, stream, name);
+template <int Width, long StaticNumel, class Body, class Args>
+bool launched_column_ring(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using facts = column_ring_facts<Body, Width>;
+  if constexpr (kernels_overlap && facts::can && (StaticNumel < 0 || facts::fills(StaticNumel)))
+    return launch_column_ring<Width>(Body{}, args, memory, stream, name);
   else return false;
 }
 
@@ -289,13 +290,13 @@ void scan_along_columns(const Args& args, kernel_memory& memory, cudaStream_t st
   constexpr int held = width < 4 ? width : 4;  // of more, a multiprocessor would run one block at once
   const bool narrow = args.numel < narrow_limit && args.rnumel < narrow_limit;
   if (narrow && access_facts<Body>::template fits<width, loop_var::x>(args)) {
-    if (launched_column_ring<width>(Body{}, args, memory, stream, name)) return;
+    if (launched_column_ring<width, StaticNumel, Body>(args, memory, stream, name)) return;
     if constexpr (held < width)
-      if (launched_column_ring<held>(Body{}, args, memory, stream, name)) return;
+      if (launched_column_ring<held, StaticNumel, Body>(args, memory, stream, name)) return;
     return launch_scan_columns<held, int>(Body{}, args, memory, stream, name);
   }
   if constexpr (width > 1 && StaticNumel < 0)
-    if (narrow && launched_column_ring<1>(Body{}, args, memory, stream, name)) return;
+    if (narrow && launched_column_ring<1, StaticNumel, Body>(args, memory, stream, name)) return;
   launch_scan_columns<1, std::int64_t>(Body{}, args, memory, stream, name);
 }
 
