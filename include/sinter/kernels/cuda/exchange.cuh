@@ -32,6 +32,16 @@ __device__ __forceinline__ T from_lane_xor(const T& value, int offset) {
   return words.value();
 }
 
+/// One of two values, word by word: of two addresses to choose from, both values would have to lie in memory.
+template <class T>
+__device__ __forceinline__ T either(bool first, const T& a, const T& b) {
+  words_of<T> chosen(a);
+  const words_of<T> other(b);
+#pragma unroll
+  for (int i = 0; i < words_of<T>::count; ++i) chosen.w[i] = first ? chosen.w[i] : other.w[i];
+  return chosen.value();
+}
+
 /// The value of lane 0 of each group of `lanes`.
 template <class T>
 __device__ __forceinline__ T from_first_lane(const T& value, int lanes) {

@@ -16,7 +16,8 @@ template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = 
 void reduction(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_reduction, "reduction: the body reduces nothing; use pointwise");
   if (args.numel <= 0) return;
-  if constexpr (O == orientation::column) detail::reduce_columns<Body, StaticNumel>(args, memory, stream, name);
+  if constexpr (O == orientation::column)
+    detail::reduce_columns<Body, StaticRnumel, StaticNumel>(args, memory, stream, name);
   else detail::reduce_rows<Body, StaticRnumel, Rows>(args, memory, stream, name);
 }
 

@@ -9,6 +9,7 @@
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_alone.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_held.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_teams.cuh"
@@ -158,6 +159,39 @@ bool launch_column_alone(body<S...>, const Args& args, cudaStream_t stream, cons
   return true;
 }
 
+/// Short columns of several phases in vectors of Width, each set of them in the registers of one block, if there are
+/// enough of them for so many multiprocessors. False: nothing was launched. StaticRnumel: -1 if it is known at launch
+/// only.
+template <int Width, long StaticRnumel, class... S, class Args>
+bool launch_column_held(body<S...>, const Args& args, int multiprocessors, cudaStream_t stream, const char* name) {
+  using held = body<S...>;
+  using facts = held_column_facts<held, Width, (StaticRnumel >= 0)>;
+  const auto start = [&]<int Items, int Full, int MaxBlock>(const auto& shape) {
+    using threads = std::remove_cvref_t<decltype(shape)>;
+    const std::int64_t span = Width << shape.log_along(), sets = (args.numel + span - 1) / span;
+    if (!fills_device(sets, multiprocessors)) return false;
+    constexpr int blocks = facts::resident / MaxBlock;
+    const int slots = shape.threads() >> (shape.log_along() > 5 ? shape.log_along() : 5);
+    launch(&reduction_column_held<held, facts::columns, Width, Items, Full, MaxBlock, blocks, threads, Args>,
+           dim3(static_cast<unsigned>(sets)), dim3(static_cast<unsigned>(shape.threads())),
+           slots * held_column_bytes<held, facts::columns>, stream, name, args, shape);
+    return true;
+  };
+  if constexpr (facts::possible && facts::is_known) {
+    constexpr held_columns shape = facts::choose(StaticRnumel);
+    if constexpr (shape.threads() > 0) {
+      constexpr int rows = shape.threads() >> shape.log_along(), full = static_cast<int>(StaticRnumel / rows),
+                    items = full + (StaticRnumel % rows > 0);
+      return start.template operator()<items, full, shape.threads()>(
+          fixed_held_columns<shape.threads(), shape.log_along()>{});
+    }
+  } else if constexpr (facts::possible) {
+    const held_columns shape = facts::choose(args.rnumel);
+    if (shape.threads() > 0) return start.template operator()<facts::items, 0, facts::most_threads>(shape);
+  }
+  return false;
+}
+
 /// Columns of several phases.
 template <int Width, class Index, class... S, class Args>
 void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
@@ -205,7 +239,10 @@ void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cu
   launch<start_rule::together>(kernel, grid, block, bytes, stream, name, args, share);
 }
 
-template <class Body, long StaticNumel, class Args>
+/// Rows from which on columns are rather held in registers than waited for by single threads, whose vectors get narrow.
+inline constexpr std::int64_t held_column_rows = 65;
+
+template <class Body, long StaticRnumel, long StaticNumel, class Args>
 void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   const bool is_short = args.numel < narrow_limit && args.rnumel < narrow_limit;
   using shared = sinter::detail::shared_column_facts<Body>;
@@ -213,7 +250,20 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
     constexpr int wide = column_width<Body>(StaticNumel), most = shared::span;
     constexpr int width = wide < most ? wide : most;
     const bool fits = is_short && access_facts<Body>::template fits<width, loop_var::x>(args);
+    // Wider vectors would leave their columns' values no registers.
+    using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
+    constexpr int narrow = width < 4 ? width : 4;
+    const auto hold = [&] {
+      const int multiprocessors = limits_of_device(name).multiprocessors;
+      if (!is_short) return false;
+      if constexpr (narrow > 1)
+        if (access_facts<Body>::template fits<narrow, loop_var::x>(args))
+          return launch_column_held<narrow, StaticRnumel>(held{}, args, multiprocessors, stream, name);
+      return launch_column_held<1, StaticRnumel>(held{}, args, multiprocessors, stream, name);
+    };
+    if (args.rnumel >= held_column_rows && hold()) return;
     if (fits && launch_column_alone<width>(Body{}, args, stream, name)) return;
+    if (args.rnumel < held_column_rows && hold()) return;
     if constexpr (width > 1)
       if (fits) return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
     if constexpr (width > 1)
