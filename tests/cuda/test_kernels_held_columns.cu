@@ -76,9 +76,9 @@ TEST_CASE("held columns: their shapes") {
   static_assert(hold_columns(1024, 8, 3, 512).threads() == 512 && hold_columns(1025, 8, 3, 512).threads() == 0);
   static_assert(hold_columns(1, 32, 6, 512).threads() == 64 && hold_columns(0, 8, 3, 512).threads() == 0);
   static_assert(cuda::detail::fills_device(264, 132) && !cuda::detail::fills_device(263, 132));
-  using norm = typename sinter::detail::held_body<softmax<bf16, at_column<d0>>, -1>::type;
-  static_assert(cuda::detail::held_column_facts<norm, 4, false>::items == 16 &&
-                cuda::detail::held_column_facts<norm, 4, false>::columns == 64);
+  using held = typename sinter::detail::held_body<softmax<bf16, at_column<d0>>, -1>::type;
+  static_assert(cuda::detail::held_column_facts<held, 4, false>::items == 8 &&
+                cuda::detail::held_column_facts<held, 4, false>::columns == 64);
 }
 
 TEST_CASE("held columns: softmax") {

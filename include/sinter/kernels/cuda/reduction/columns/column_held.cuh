@@ -33,8 +33,15 @@ inline constexpr int held_column_bytes = 2 * largest_phase<Body, Columns>;
 template <class Shape, int Width>
 struct held_threads {
   Shape shape;
+  int number;
 
-  static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }
+  /// The same, as far as the compiler knows another one: what follows from it need not wait in registers.
+  __device__ __forceinline__ held_threads anew() const {
+    held_threads other = *this;
+    asm volatile("" : "+r"(other.number));
+    return other;
+  }
+  __device__ __forceinline__ int thread() const { return number; }
   __device__ __forceinline__ int along() const { return 1 << shape.log_along(); }
   /// The first of the thread's columns in the set.
   __device__ __forceinline__ int column() const { return (thread() & (along() - 1)) * Width; }
@@ -97,8 +104,9 @@ __device__ __forceinline__ void keep_columns_packed(Frame& f, std::index_sequenc
 
 /// The states of all threads become results, in all of them: each combines those of its columns for itself.
 template <int P, class Body, int Columns, int Width, class Accumulators, class Frame, class Threads>
-__device__ __forceinline__ void finish_held_phase(Accumulators& acc, Frame& f, const Threads& threads,
+__device__ __forceinline__ void finish_held_phase(Accumulators& acc, Frame& f, const Threads& all_threads,
                                                   unsigned char* storage) {
+  const Threads threads = all_threads.anew();
   unsigned char* const half = storage + P % 2 * (held_column_bytes<Body, Columns> / 2) * threads.slots();
   const auto states_of = [&]<int N, class S>(std::integral_constant<int, N>, S) {
     return reinterpret_cast<typename reduction_of<S>::state*>(half +
@@ -115,7 +123,7 @@ __device__ __forceinline__ void finish_held_phase(Accumulators& acc, Frame& f, c
     const auto* const states = states_of(n, s) + threads.column();
     const auto read = [&](int slot) { return *reinterpret_cast<const group*>(states + slot * Columns); };
     group all = read(0);
-#pragma unroll 4
+#pragma unroll(Width > 1 ? 2 : 4)
     for (int slot = 1; slot < threads.slots(); ++slot) {
       const group other = read(slot);
 #pragma unroll
@@ -156,7 +164,7 @@ __global__ void __launch_bounds__(MaxBlock, MinBlocks) reduction_column_held(con
   detail::begin_kernel();
   extern __shared__ __align__(128) unsigned char column_memory[];
   using tiling = detail::held_column_tiling<Body, Width, Items>;
-  const detail::held_threads<Shape, Width> threads{shape};
+  const detail::held_threads<Shape, Width> threads{shape, static_cast<int>(threadIdx.x)};
   const int x = static_cast<int>(blockIdx.x) * (threads.along() * Width) + threads.column();
   const bool is_there = x < args.numel;
   detail::tile<tiling> tile;

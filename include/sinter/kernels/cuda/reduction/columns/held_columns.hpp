@@ -116,8 +116,12 @@ struct held_column_facts {
     return false;
   }();
   /// Of 64 registers, or of 128 where those are too few, or nobody knows how many the arithmetic takes; the others are
-  /// for addresses and what is being computed. To unpack f16 takes more.
-  static constexpr int few = !loads_halves<Body> ? 48 : is_known ? 44 : 40, many = 80;
+  /// for addresses and what is being computed. To unpack takes more,
+  /// of f16 or beside addresses.
+  static constexpr int few = !is_known && (loads_halves<Body> || kept_bytes < 4) ? 40
+                             : loads_halves<Body>                                ? 44
+                                                                                 : 48,
+                       many = 80;
   static constexpr bool is_small = phases::is_light_beside_row && kept_bytes <= 4 && !has_doubles<Body> &&
                                    !has_large_states && items_in(few) * Width >= few_lanes;
   static constexpr int items = items_in(is_small ? few : many);
