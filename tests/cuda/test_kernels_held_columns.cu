@@ -38,6 +38,9 @@ bool launch_held(const std::string& what, const Args& args) {
 template <long Inner, long Rows>
 using at_middle = at<0, x_term<Inner * Rows, Inner>, x_term<1, 1, Inner>, r_term<Inner>>;
 
+template <long Inner>
+inline constexpr int vector_of = Inner % 4 == 0 ? 4 : 1;
+
 template <class T, class At>
 using softmax = body<load<0, T, At>, reduce<ops::amax, T, float, 0>, reduce<ops::sumexp, T, float, 0>,
                      compute<ops::sub, T, float, 0, 1>, compute<ops::exp, T, float, 3>,
@@ -106,12 +109,11 @@ TEST_CASE("held columns: softmax around an axis of static length in the middle")
   const auto test = [](auto zero, auto rows, auto inner) {
     using T = decltype(zero);
     constexpr long length = decltype(rows)::value, width = decltype(inner)::value;
-    constexpr int vector = width % 4 == 0 ? 4 : 1;
     using B = softmax<T, at_middle<width, length>>;
     for (const std::size_t shift : {0, 1}) {
       constexpr const char* name = "held softmax, static";
       test_softmax<T>(name, 3, length, width, shift, [](const std::string& what, const auto& args) {
-        return launch_held<B, vector, length>(what, args);
+        return launch_held<B, vector_of<width>, length>(what, args);
       });
       test_softmax<T>(name, 40000 / width, length, width, shift,
                       [](const std::string& what, const auto& args) { return launch_chosen<B, length>(what, args); });
