@@ -103,10 +103,12 @@ struct held_column_facts {
     }
     return waiting > Width * phases::read_bytes ? waiting : Width * phases::read_bytes;
   }();
-  /// Rows of a thread, of at most 128 bytes and 32 loads, for which so many registers have room.
+  /// Rows of a thread, of at most 128 bytes and 32 loads, for which so many registers have room. The functions of
+  /// doubles take many.
   static constexpr int items_in(int registers) {
     int items = Width == 1 && !is_known ? many_singles : 32;
-    while (items > 1 && (items * row_bytes > 128 || items * row_bytes / 4 + Width * column_words > registers))
+    while (items > 1 && (items * row_bytes > (has_doubles<Body> ? 64 : 128) ||
+                         items * row_bytes / 4 + Width * column_words > registers))
       items /= 2;
     return items;
   }
