@@ -73,11 +73,11 @@ constexpr std::int64_t some_rows[] = {1, 7, 33, 64, 100, 128, 257, 512};
 
 TEST_CASE("held columns: their shapes") {
   using cuda::detail::hold_columns;
-  static_assert(hold_columns(128, 8, 3, 512).threads() == 128 && hold_columns(128, 8, 3, 512).log_along() == 3);
-  static_assert(hold_columns(33, 8, 3, 512).threads() == 64 && hold_columns(512, 8, 3, 512).threads() == 512);
-  static_assert(hold_columns(513, 8, 3, 512).threads() == 288 && hold_columns(513, 8, 3, 512).log_along() == 2);
-  static_assert(hold_columns(1024, 8, 3, 512).threads() == 512 && hold_columns(1025, 8, 3, 512).threads() == 0);
-  static_assert(hold_columns(1, 32, 6, 512).threads() == 64 && hold_columns(0, 8, 3, 512).threads() == 0);
+  static_assert(hold_columns(128, 8, 3, 2, 512).threads() == 128 && hold_columns(128, 8, 3, 2, 512).log_along() == 3);
+  static_assert(hold_columns(33, 8, 3, 2, 512).threads() == 64 && hold_columns(512, 8, 3, 2, 512).threads() == 512);
+  static_assert(hold_columns(513, 8, 3, 2, 512).threads() == 288 && hold_columns(513, 8, 3, 2, 512).log_along() == 2);
+  static_assert(hold_columns(1024, 8, 3, 2, 512).threads() == 512 && hold_columns(1025, 8, 3, 2, 512).threads() == 0);
+  static_assert(hold_columns(1, 32, 6, 5, 512).threads() == 64 && hold_columns(0, 8, 3, 2, 512).threads() == 0);
   static_assert(cuda::detail::fills_device(264, 132) && !cuda::detail::fills_device(263, 132));
   using held = typename sinter::detail::held_body<softmax<bf16, at_column<d0>>, -1>::type;
   static_assert(cuda::detail::held_column_facts<held, 4, false>::items == 8 &&

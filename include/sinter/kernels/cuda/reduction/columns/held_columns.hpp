@@ -27,9 +27,9 @@ inline constexpr int held_column_block = 512, loose_column_block = 384;
 
 /// Threads with `items` rows each for columns of rnumel rows. Side by side along whole lines of memory, 2^log_line
 /// threads, or, where the rows are too many for that, along half of one.
-constexpr held_columns hold_columns(std::int64_t rnumel, int items, int log_line, int most_threads) {
+constexpr held_columns hold_columns(std::int64_t rnumel, int items, int log_line, int least_log, int most_threads) {
   const std::int64_t rows = (rnumel + items - 1) / items;
-  for (int log = log_line; rows > 0 && log >= 0 && log + 1 >= log_line; --log) {
+  for (int log = log_line; rows > 0 && log >= 0 && log >= least_log; --log) {
     const std::int64_t threads = sinter::detail::round_up(rows << log, log > 5 ? 1 << log : 32);
     if (threads <= most_threads) return {static_cast<int>(threads), log};
   }
@@ -128,9 +128,10 @@ struct held_column_facts {
                                    !has_large_states && items_in(few) * Width >= few_lanes;
   static constexpr int items = items_in(is_small ? few : many);
 
+  /// Single columns are of rows that begin anywhere: of two lines less is shared with other blocks.
   static constexpr int log_line = [] {
-    int log = 0;
-    while ((2 * Width << log) <= shared::span) ++log;
+    int log = Width == 1 ? 1 : 0;
+    for (int columns = Width; 2 * columns <= shared::span; columns *= 2) ++log;
     return log;
   }();
   /// Columns of a set at most.
@@ -144,7 +145,7 @@ struct held_column_facts {
                        most_threads = 32 * most_warps < roomy_block ? 32 * most_warps : roomy_block,
                        resident = is_small ? 2 * roomy_block : roomy_block;
   static constexpr held_columns choose(std::int64_t rnumel) {
-    return hold_columns(rnumel, items, log_line, most_threads);
+    return hold_columns(rnumel, items, log_line, log_line - (Width == 1 ? 2 : 1), most_threads);
   }
 };
 
