@@ -131,22 +131,34 @@ bool scanned_in_parts(const Args& args, kernel_memory& memory, cudaStream_t stre
 inline constexpr long least_held_row = 256;
 
 /// Rows that lie one after another, wherever they begin. False: nothing was launched.
-template <long StaticRnumel, class... S, class Args>
+template <long StaticRnumel, bool Few = true, class... S, class Args>
 bool launch_scan_runs(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using B = body<S...>;
-  using facts = scan_run_facts<B, StaticRnumel>;
+  using facts = scan_run_facts<B, StaticRnumel, Few>;
   if constexpr (!facts::can) {
     return false;
+  } else if constexpr (Few && StaticRnumel >= 0 && !facts::holds(StaticRnumel)) {
+    return launch_scan_runs<StaticRnumel, false>(B{}, args, stream, name);
   } else {
+    if (Few && StaticRnumel < 0 && !facts::holds(args.rnumel))
+      return launch_scan_runs<StaticRnumel, false>(B{}, args, stream, name);
     if (args.numel >= narrow_limit || args.rnumel <= 0 || args.rnumel >= narrow_limit || !facts::accesses::holds(args))
       return false;
-    const scan_run_share share = share_scan_runs(static_cast<int>(args.rnumel), facts::width);
+    const scan_run_share share = share_scan_runs(static_cast<int>(args.rnumel), facts::width, facts::in_words);
     const int rows = share.rows > 0 ? share.rows : 1;
-    launch(&scan_in_runs<B, StaticRnumel, Args>, dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)),
-           dim3(short_block), stream, name, args, share);
+    launch<start_rule::overlapping>(&scan_in_runs<B, StaticRnumel, Few, Args>,
+                                    dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)), dim3(short_block),
+                                    (share.rows > 0 ? 1 : 2) * facts::storage_bytes, stream, name, args, share);
     return true;
   }
 }
+/// Rows of vectors from so many elements on, of which two make a word in runs, are better scanned there, too, if they
+/// come and go in one place each.
+inline constexpr long least_aligned_run = 2049;
+template <class Body, long StaticRnumel>
+inline constexpr bool runs_if_aligned =
+    scan_run_facts<Body, StaticRnumel, false>::in_words&& scan_run_facts<Body, StaticRnumel, false>::accesses::stores
+        .own_bytes == 2;
 
 template <class Body, long StaticRnumel, class Args>
 void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
@@ -160,7 +172,7 @@ void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t strea
   // Rows whose vectors are small, or single elements, are better scanned in runs unless registers hold them; those that
   // a few threads hold, too.
   constexpr bool narrow =
-      StaticRnumel >= 0 && width * scan_run_facts<Body, StaticRnumel>::accesses::facts.smallest < 16;
+      StaticRnumel >= 0 && width * scan_run_facts<Body, StaticRnumel, false>::accesses::facts.smallest < 16;
   constexpr bool in_runs = narrow && (width == 1 || StaticRnumel < least_held_row ||
                                       !choose_scan_row(StaticRnumel, width, scan_items<Body, width>, kept).persistent);
   if (fits) {
@@ -181,6 +193,8 @@ void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t strea
         return launch_scan_rows<width, items, 0, 1024, true, false, int>(
             Body{}, args, row_of(args.rnumel / width, items), stream, name);
     }
+    if constexpr (runs_if_aligned<Body, StaticRnumel>)
+      if (args.rnumel >= least_aligned_run && launch_scan_runs<StaticRnumel, false>(Body{}, args, stream, name)) return;
     if constexpr (StaticRnumel < narrow_limit) return launch_looped_scan<width, int, Body>(args, stream, name);
   }
   if (scanned_in_parts<1, std::int64_t, StaticRnumel, Body>(args, memory, stream, name)) return;

@@ -89,6 +89,20 @@ inline constexpr int scan_lanes_held<body<S...>> =
     ((value_words<typename statement_facts<S>::value_type> > 1 || scan_facts<body<S...>>::most_state > 4) || ...) ? 8
                                                                                                                   : 16;
 
+/// Values of each element that wait for what scans give.
+template <class Body>
+inline constexpr int values_across_scans = [] {
+  using before = elements_of_stage<Body, 0, false, 0>;
+  bool waits[Body::size + 1]{};
+  for (int s = 0; s < Body::size; ++s)
+    if (scan_facts<Body>::is_scan(s) || (body_facts<Body>::where(s) == scope::element && !before::select(s)))
+      for (int operand : body_facts<Body>::facts.info[s].operands)
+        if (operand >= 0 && before::select(operand)) waits[operand] = true;
+  int count = 0;
+  for (bool one : waits) count += one;
+  return count;
+}();
+
 /// Does a thread with a part of a row hold much of it? Blocks that wait for each other need much on its way.
 template <class Body>
 inline constexpr bool takes_large_parts =
@@ -109,7 +123,11 @@ __device__ __forceinline__ void step_all(Accumulators& acc, Frame& f, const tile
 /// Calls f(j) for the lanes of item u that lie inside the row, or for all, if those beyond it do not come first.
 template <class Tiling, class F>
 __device__ __forceinline__ void each_lane(const tile<Tiling>& t, int u, F f) {
-  if (!Tiling::shifted || t.ok[u]) {
+  if constexpr (Tiling::late) {
+    if (!t.staging.late) f(0);
+#pragma unroll
+    for (int j = 1; j < Tiling::width; ++j) f(j);
+  } else if (!Tiling::shifted || t.ok[u]) {
 #pragma unroll
     for (int j = 0; j < Tiling::width; ++j) f(j);
   } else {
@@ -188,7 +206,7 @@ __device__ __forceinline__ typename Fold::state fold_lanes(typename Fold::state 
   return all;
 }
 
-/// What a group of lanes has folded before each lane's own state, and all of them together.
+/// What a group of lanes, a power of two, has folded before each lane's own state, and all of them together.
 template <class State>
 struct lane_prefix {
   State before, total;
@@ -196,9 +214,10 @@ struct lane_prefix {
 template <class Fold>
 __device__ __forceinline__ lane_prefix<typename Fold::state> scan_lanes(typename Fold::state own, int lanes) {
   using state = typename Fold::state;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int lane = static_cast<int>(threadIdx.x) & (lanes - 1);
 #pragma unroll
-  for (int offset = 1; offset < lanes; offset *= 2) {
+  for (int offset = 1; offset < 32; offset *= 2) {
+    if (offset >= lanes) break;
     const state below = from_lane_below(own, offset, lanes);
     if (lane >= offset) own = Fold::combine(below, own);
   }

@@ -24,6 +24,10 @@ struct scan_storage {
   __device__ __forceinline__ unsigned char* next() { return at + (turn ^= 1) * half; }
 };
 
+/// Warps that share a row, at most.
+template <class Threads>
+inline constexpr int most_row_warps = 32;
+
 /// What the warps before this one have folded, of the tile, and all of them. On entry `tile`: this warp.
 template <class Body, class Which, int G, int Items, class Threads>
 __device__ __forceinline__ void put_warps_in_order(scan_states<Body, Items>& before, scan_states<Body, 1>& tile,
@@ -41,13 +45,22 @@ __device__ __forceinline__ void put_warps_in_order(scan_states<Body, Items>& bef
     using scan = decltype(at);
     constexpr int offset = scan_offset<Body, G, scan::number, 32>;
     const auto* totals = reinterpret_cast<const typename scan::state*>(half + offset) + first;
-    int slots = 2;
-    while (slots < warps) slots *= 2;
-    const int slot = threads.thread() & (slots - 1);
-    const auto all = scan_lanes<scan>(slot < warps ? totals[slot] : scan::init(), slots);
-    const auto others = from_lane(all.before, warp, slots);
+    lane_prefix<typename scan::state> all{scan::init(), scan::init()};
+    if constexpr (most_row_warps<Threads> <= 4) {
 #pragma unroll
-    for (auto& b : lanes_of<scan::number>(before)) b = scan::combine(others, b);
+      for (int w = 0; w < most_row_warps<Threads>; ++w) {
+        if (w == warp) all.before = all.total;
+        if (w < warps) all.total = scan::combine(all.total, totals[w]);
+      }
+    } else {
+      int slots = 2;
+      while (slots < warps) slots *= 2;
+      const int slot = threads.thread() & (slots - 1);
+      all = scan_lanes<scan>(slot < warps ? totals[slot] : scan::init(), slots);
+      all.before = from_lane(all.before, warp, slots);
+    }
+#pragma unroll
+    for (auto& b : lanes_of<scan::number>(before)) b = scan::combine(all.before, b);
     lanes_of<scan::number>(tile)[0] = all.total;
   });
 }
@@ -90,15 +103,24 @@ __device__ __forceinline__ void scan_stage(Frame& f, const tile<typename Frame::
   });
 }
 
-/// Stage by stage, the element statements of phase P for a tile.
-template <class Body, int P, bool Kept, int G = 0, class Frame, class Args, class Threads, class Chain>
+/// Statements that Done does not name.
+template <class Which, class Done>
+struct other_statements {
+  static constexpr bool select(int s) { return Which::select(s) && !Done::select(s); }
+};
+struct no_statements {
+  static constexpr bool select(int) { return false; }
+};
+/// Stage by stage, the element statements of phase P for a tile, but for those that are Done.
+template <class Body, int P, bool Kept, class Done = no_statements, int G = 0, class Frame, class Args, class Threads,
+          class Chain>
 __device__ __forceinline__ void evaluate_stages(Frame& f, const tile<typename Frame::tiling>& t, const Args& args,
                                                 scan_storage<Body>& storage, const Threads& threads, Chain& chain) {
   if constexpr (G < scan_facts<Body>::num_stages) {
     using scans = scans_of_stage<Body, P, Kept, G>;
-    evaluate<elements_of_stage<Body, P, Kept, G>>(f, t, args);
+    evaluate<other_statements<elements_of_stage<Body, P, Kept, G>, Done>>(f, t, args);
     if constexpr (scans::any) scan_stage<Body, scans, G>(f, t, storage, threads, chain);
-    evaluate_stages<Body, P, Kept, G + 1>(f, t, args, storage, threads, chain);
+    evaluate_stages<Body, P, Kept, Done, G + 1>(f, t, args, storage, threads, chain);
   }
 }
 
