@@ -7,14 +7,19 @@
 
 namespace sinter::cuda::detail {
 
+__device__ __forceinline__ unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
 /// 16 bytes, both ends aligned to them.
-__device__ __forceinline__ void copy_async(void* shared, const void* global) {
+__device__ __forceinline__ void copy_async(unsigned shared, const void* global) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
+  *static_cast<uint4*>(__cvta_shared_to_generic(shared)) = *static_cast<const uint4*>(global);
 #else
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(global) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
 #endif
+}
+__device__ __forceinline__ void copy_async(void* shared, const void* global) {
+  copy_async(shared_address(shared), global);
 }
 /// The first `bytes` of 16 bytes, of which no others are read, and zeros after them. Both ends aligned to 16.
 __device__ __forceinline__ void copy_async_some(void* shared, const void* global, int bytes) {
@@ -54,10 +59,6 @@ __device__ __forceinline__ void copy_wait() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 #endif
-}
-
-__device__ __forceinline__ unsigned shared_address(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
 // ---- the copy engine -----------------------------------------------------------------------------------------------
@@ -100,6 +101,17 @@ __device__ __forceinline__ void barrier_arrive([[maybe_unused]] unsigned barrier
                "r"(bytes)
                : "memory");
 #endif
+}
+/// Arrivals of a warp: that of one lane says that all are done. racecheck, of compute-sanitizer, follows each lane by
+/// itself, and is told of all.
+#if defined(SINTER_EACH_LANE_ARRIVES)
+inline constexpr int warp_arrivals = 32;
+#else
+inline constexpr int warp_arrivals = 1;
+#endif
+__device__ __forceinline__ void barrier_arrive_as_warp(unsigned barrier) {
+  __syncwarp();
+  if (warp_arrivals == 32 || threadIdx.x % 32 == 0) barrier_arrive(barrier);
 }
 /// Once all that this thread has sent for with copy_async is there.
 __device__ __forceinline__ void barrier_arrive_after_copies([[maybe_unused]] unsigned barrier) {

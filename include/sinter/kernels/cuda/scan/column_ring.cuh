@@ -15,6 +15,8 @@ namespace detail {
 template <class Body, int Width>
 inline constexpr int most_sharing =
     column_ring_facts<Body, Width>::each == 1 && scan_facts<Body>::most_state <= 4 ? 16 : 8;
+/// Of fewer it reads less.
+inline constexpr int few_sharing = 4;
 
 template <class Body, int Width, class Args>
 class column_ring : ring_places<column_ring_facts<Body, Width>> {
@@ -77,7 +79,7 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
             column[w * columns] = all;
             all = scan::combine(all, own[w]);
           }
-          if (!alone && mine < at.count) told<scan>(at, at.part)[mine + i].write(all, at.part + 1);
+          if (!alone && mine < at.count) told<scan>(at, at.told + at.number())[mine + i].write(all, at.part + 1);
           if (alone) {
             state& before = lanes_of<scan::number>(so_far)[i];
             if (at.part == 0) before = scan::init();
@@ -86,8 +88,7 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
           }
         }
       });
-      __syncwarp();
-      if (lane() == 0) barrier_arrive(this->ready(at.slot));
+      barrier_arrive_as_warp(this->ready(at.slot));
     }
   }
 
@@ -100,30 +101,11 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
     if (lane() == 0) cleared().wait_for_all();
     __syncwarp();
     this->hear_turns(position(share), turn, share.turns, [&](const position& at, int next_slot) {
-      const int before = at.part % blocks, first = at.part - before;
-      const int count = first + blocks <= share.parts ? blocks : before;  // nothing follows the last turn
-      each_scan<scans, Body>([&](auto of) {
-        using scan = decltype(of);
-        using state = typename scan::state;
-        constexpr int most = most_sharing<Body, Width>;
-        marked<state> seen[most][each];
-        if (mine < at.count) read_told(seen, told<scan>(at, first) + mine, first, count);
-        barrier_wait(this->carried(at.slot), at.odd);
-#pragma unroll
-        for (int i = 0; i < each; ++i) {
-          state* const column = states<scan>(at.slot) + mine + i;
-          state so_far = first == 0 ? scan::init() : column[(deep + 1) * columns];
-#pragma unroll
-          for (int k = 0; k < most; ++k) {
-            if (k == before) column[deep * columns] = so_far;
-            if (k < count) so_far = scan::combine(so_far, seen[k][i].value());
-          }
-          states<scan>(next_slot)[(deep + 1) * columns + mine + i] = so_far;
-        }
-      });
+      constexpr int most = most_sharing<Body, Width>;
+      if (most > 8 && blocks <= few_sharing) hear<few_sharing>(at, next_slot, mine);
+      else hear<most>(at, next_slot, mine);
     });
   }
-
   /// The other warps.
   __device__ __forceinline__ void work() const {
     this->take_turns(
@@ -153,28 +135,54 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
   __device__ __forceinline__ state_group<typename Scan::state, Width>& states(int slot, int row) const {
     return *reinterpret_cast<state_group<typename Scan::state, Width>*>(states<Scan>(slot) + row * columns + column());
   }
-  /// What the columns of a stripe fold to in a part; of those of one turn one after the other.
+  /// Of a stripe, what its columns fold to in part `number` of those that are told.
   template <class Scan>
-  __device__ __forceinline__ marked<typename Scan::state>* told(const position& at, int part) const {
+  __device__ __forceinline__ marked<typename Scan::state>* told(const position& at, int number) const {
     return reinterpret_cast<marked<typename Scan::state>*>(
                static_cast<unsigned char*>(share.states) +
                scan_facts<Body>::offset(Scan::number, orientation::row, 1, share.told, args.numel)) +
-           part % share.told * args.numel + at.first;
+           number * args.numel + at.first;
   }
-  /// What the parts from `first` on fold to, of columns that are there: neighbours of a lane all are, or none.
-  template <class Seen>
-  __device__ __forceinline__ void read_told(Seen (&seen)[most_sharing<Body, Width>][each], const Seen* from, int first,
-                                            int count) const {
+  /// Of this lane's columns from `mine` on: waits for what all blocks, Most at most, have told of this turn, and says
+  /// what comes before this block's part and before the next turn.
+  template <int Most>
+  __device__ __forceinline__ void hear(const position& at, int next_slot, int mine) const {
+    const int before = at.number(), first = at.part - before;
+    const int count = share.parts - first < share.blocks_of_stripe ? before : share.blocks_of_stripe;
+    each_scan<scans, Body>([&](auto of) {
+      using scan = decltype(of);
+      using state = typename scan::state;
+      marked<state> seen[Most][each];
+      // Nothing follows the last turn. Neighbours of a lane all are columns, or none.
+      if (mine < at.count) read_told(seen, told<scan>(at, at.told) + mine, first, count);
+      barrier_wait(this->carried(at.slot), at.odd);
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        state* const column = states<scan>(at.slot) + mine + i;
+        state so_far = first == 0 ? scan::init() : column[(deep + 1) * columns];
+#pragma unroll
+        for (int k = 0; k < Most; ++k) {
+          if (k == before) column[deep * columns] = so_far;
+          if (k < count) so_far = scan::combine(so_far, seen[k][i].value());
+        }
+        states<scan>(next_slot)[(deep + 1) * columns + mine + i] = so_far;
+      }
+    });
+  }
+  /// What the parts from `first` on fold to.
+  template <int Most, class Seen>
+  __device__ __forceinline__ void read_told(Seen (&seen)[Most][each], const Seen* from, int first, int count) const {
     for (bool all = false; !all;) {
       all = true;
-      asm volatile("" : "+l"(from));  // addresses are held for one read only
+      const Seen* at = from;
+      asm volatile("" : "+l"(at));  // addresses are held for one read only
 #pragma unroll
-      for (int k = 0; k < most_sharing<Body, Width>; ++k)
+      for (int k = 0; k < Most; ++k, at += args.numel)
 #pragma unroll
         for (int i = 0; i < each; ++i)
-          if (k < count) seen[k][i] = from[k * args.numel + i].read();
+          if (k < count) seen[k][i] = at[i].read();
 #pragma unroll
-      for (int k = 0; k < most_sharing<Body, Width>; ++k)
+      for (int k = 0; k < Most; ++k)
 #pragma unroll
         for (int i = 0; i < each; ++i) all = all && (k >= count || seen[k][i].is_there(first + k + 1));
     }
@@ -192,49 +200,102 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
   __device__ __forceinline__ void send_load(load<Slot, T, At, -1>, const position& at, int number) const {
     if constexpr (facts::template stages<I>) {
       using rows = column_ring_rows<Body, Width, I>;
+      const int top = at.part * facts::rows;
+      const part_rows part{this->memory_ + at.slot * facts::place_bytes + facts::template place_before<I> +
+                               rows::begin(args, at.first, top),
+                           rows::in_memory(args, at.first, top),
+                           rows::apart(args),
+                           rows::pitch(args),
+                           static_cast<int>(args.rnumel) - top,
+                           at.count * static_cast<int>(sizeof(T))};
       constexpr int vectors = columns * static_cast<int>(sizeof(T)) / 16, beside = vectors < 32 ? vectors : 32,
-                    senders = facts::senders;
+                    at_once = 32 / beside;
+      if constexpr (!rows::exact)
+        if ((top == 0 || part.count <= facts::rows) && passes_ends<rows>(part))
+          return send_at_ends<rows, T>(part, number);
 #pragma unroll
       for (int v = 0; v < vectors; v += beside)
-        send_vectors<I, T>(at, number * (32 / beside) + lane() / beside, 32 / beside * senders, v + lane() % beside);
-      if constexpr (!rows::exact) send_vectors<I, T>(at, number + lane() * senders, 32 * senders, vectors);
+        send_vectors<rows>(part, number * at_once + lane() / beside, at_once * facts::senders, v + lane() % beside);
+      if constexpr (!rows::exact) {
+        const int row = number + lane() * facts::senders, before = part.before(row);
+        if (row < facts::rows && row < part.count && 16 * vectors - before < part.bytes)
+          send_vector<rows>(part.to(row), part.from(row), 16 * vectors);
+      }
     }
   }
-  /// Of rows first, first + step, ... of a part one of the vectors of 16 bytes that have some of it.
-  template <int I, class T>
-  __device__ __forceinline__ void send_vectors(const position& at, int first, int step, int vector) const {
-    using rows = column_ring_rows<Body, Width, I>;
-    const int top = at.part * facts::rows, below = static_cast<int>(args.rnumel) - top, pitch = rows::pitch(args);
-    const int count = below < facts::rows ? below : facts::rows, bytes = at.count * static_cast<int>(sizeof(T));
-    unsigned char* target = this->memory_ + at.slot * facts::place_bytes + facts::template place_before<I> +
-                            rows::begin(args, at.first, top) + first * pitch;
-    const unsigned char* source = rows::in_memory(args, at.first, top + first);
-    const std::int64_t apart = rows::apart(args) * step;
-    const bool inside = rows::exact || (top > 0 && below > facts::rows);  // no end of the tensor is near
-#pragma unroll 4
-    for (int k = first; k < count; k += step, target += step * pitch, source += apart) {
-      const int before = rows::exact ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(source) & 15);
-      const int from = vector * 16 - before;
-      if (from >= bytes) continue;
-      if (inside) copy_async(target + from, source + from);
-      else send_at_end<rows, T>(target, source, from, bytes);
+  /// Rows of a part: where the first one goes and comes from, how far they are apart in memory and in shared memory,
+  /// how many follow, and bytes of each. Both lie alike in 16 bytes.
+  struct part_rows {
+    unsigned char* target;
+    const unsigned char* source;
+    std::int64_t apart;
+    int pitch, count, bytes;
+
+    __device__ __forceinline__ const unsigned char* from(int row) const { return source + row * apart; }
+    __device__ __forceinline__ int before(int row) const {
+      return static_cast<int>(reinterpret_cast<std::uintptr_t>(from(row))) & 15;
     }
+    __device__ __forceinline__ unsigned to(int row) const {
+      return shared_address(target) + static_cast<unsigned>(row * pitch);
+    }
+  };
+  /// 16 bytes of a row, which are so far from the last multiple of 16 before it.
+  template <class Rows>
+  static __device__ __forceinline__ void send_vector(unsigned to, const unsigned char* from, int far) {
+    constexpr unsigned below = Rows::exact ? 0 : 15;
+    const auto at = reinterpret_cast<std::uintptr_t>(from) & ~std::uintptr_t{below};
+    copy_async((to & ~below) + static_cast<unsigned>(far),
+               reinterpret_cast<const void*>(at + static_cast<unsigned>(far)));
   }
-  /// Where a vector would begin before the first element of all, or end after the last one, less is read.
+  /// Of rows first, first + step, ... one of the vectors that have some of them.
+  template <class Rows>
+  static __device__ __forceinline__ void send_vectors(const part_rows& part, int first, int step, int vector) {
+    if (16 * vector >= part.bytes + (Rows::exact ? 0 : 15)) return;
+    const unsigned char* from = part.from(first);
+    unsigned to = part.to(first);
+    asm volatile("" : "+l"(from));  // otherwise every row's address waits in registers from part to part
+#pragma unroll
+    for (int k = 0; k < facts::rows;
+         k += step, from += step * part.apart, to += static_cast<unsigned>(step * part.pitch))
+      if (first + k < part.count) send_vector<Rows>(to, from, 16 * vector);
+  }
+  /// The first element of all, and past the last one.
+  template <class Rows>
+  __device__ __forceinline__ const unsigned char* begin_of_all() const {
+    return Rows::in_memory(args, 0, 0);
+  }
+  template <class Rows>
+  __device__ __forceinline__ const unsigned char* end_of_all() const {
+    return Rows::in_memory(args, static_cast<int>(args.numel) - 1, static_cast<int>(args.rnumel) - 1) + Rows::size;
+  }
+  /// Would a vector begin before the first element of all, or end after the last one?
+  template <class Rows>
+  __device__ __forceinline__ bool passes_ends(const part_rows& part) const {
+    const int last = (part.count < facts::rows ? part.count : facts::rows) - 1;
+    return part.source - part.before(0) < begin_of_all<Rows>() ||
+           part.from(last) + (part.bytes + 15) > end_of_all<Rows>();
+  }
+  /// There less is read.
   template <class Rows, class T>
-  __device__ __forceinline__ void send_at_end(unsigned char* target, const unsigned char* source, int from,
-                                              int bytes) const {
-    constexpr int size = static_cast<int>(sizeof(T));
-    const unsigned char* const last =
-        Rows::in_memory(args, static_cast<int>(args.numel) - 1, static_cast<int>(args.rnumel) - 1);
-    if (source + from < Rows::in_memory(args, 0, 0)) {
-      for (int i = 0; i < from + 16 && i < bytes; i += size)
-        *reinterpret_cast<T*>(target + i) = *reinterpret_cast<const T*>(source + i);
-      __threadfence_block();
-    } else if (source + (from + 16 - size) > last) {
-      copy_async_some(target + from, source + from, bytes - from);
-    } else {
-      copy_async(target + from, source + from);
+  __device__ __forceinline__ void send_at_ends(const part_rows& part, int number) const {
+    constexpr int size = static_cast<int>(sizeof(T)), senders = facts::senders;
+    const unsigned char *const begin = begin_of_all<Rows>(), *const end = end_of_all<Rows>();
+#pragma unroll 1
+    for (int row = number; row < facts::rows && row < part.count; row += senders) {
+      const unsigned char* const source = part.from(row);
+      unsigned char* const target = part.target + row * part.pitch;
+#pragma unroll 1
+      for (int from = 16 * lane() - part.before(row); from < part.bytes; from += 16 * 32) {
+        if (source + from < begin) {
+          for (int i = 0; i < from + 16 && i < part.bytes; i += size)
+            *reinterpret_cast<T*>(target + i) = *reinterpret_cast<const T*>(source + i);
+          __threadfence_block();
+        } else if (source + (from + 16) > end) {
+          copy_async_some(target + from, source + from, part.bytes - from);
+        } else {
+          copy_async(target + from, source + from);
+        }
+      }
     }
   }
 
@@ -279,8 +340,7 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
       }
       states<scan>(at.slot, row()) = own;
     });
-    __syncwarp();
-    if (lane() == 0) barrier_arrive(this->folded(at.slot));
+    barrier_arrive_as_warp(this->folded(at.slot));
   }
 
   template <bool Whole>
@@ -307,8 +367,7 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
     });
     evaluate<elements_of_stage<Body, 0, false, 1>>(f, t, args);
     evaluate<rows_of_phase<Body, 1>>(f, t, args, writer);
-    __syncwarp();
-    if (lane() == 0) barrier_arrive(this->scanned(at.slot));
+    barrier_arrive_as_warp(this->scanned(at.slot));
   }
 };
 

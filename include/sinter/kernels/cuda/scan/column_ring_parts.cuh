@@ -63,6 +63,10 @@ struct column_ring_load {
   static bool agrees(const Args&, std::int64_t&) {
     return true;
   }
+  template <int, class Args>
+  static bool is_aligned(const Args&) {
+    return true;
+  }
 };
 template <int Slot, class T, class At>
 struct column_ring_load<load<Slot, T, At, -1>> {
@@ -87,6 +91,17 @@ struct column_ring_load<load<Slot, T, At, -1>> {
       return address % sizeof(T) == 0 && number(place.pitch) > 0 && number(place.apart) >= 0;
     }
   }
+  /// Do its rows begin at multiples of 16 bytes?
+  template <int Width, class Args>
+  static bool is_aligned(const Args& args) {
+    if constexpr (bytes_of(Width) == 0) {
+      return true;
+    } else {
+      const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[Slot]);
+      return address % 16 == 0 &&
+             sinter::detail::resolve(place.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+    }
+  }
 };
 
 template <class Body, int Width>
@@ -96,7 +111,7 @@ struct column_ring_facts<body<S...>, Width> {
   using B = body<S...>;
   /// Rows of a part are apart, and too short for the copy engine: lanes send for 16 bytes each. So many other warps put
   /// the workers in order, each for some columns of a lane, and sets of as many listen in turn.
-  static constexpr int workers = 8, senders = 4, tellers = 4, listeners = 2;
+  static constexpr int workers = 8, senders = 2, tellers = 4, listeners = 2;
   static constexpr int arrivals = senders * 32;  // for a part to be there
   static constexpr int threads = (workers + senders + tellers + listeners * tellers) * 32;
   /// Columns of a stripe, which so many workers beside each other take, and so many of those below each other.
@@ -119,7 +134,8 @@ struct column_ring_facts<body<S...>, Width> {
 
   /// Rows of a lane in each part.
   static constexpr int items = [] {
-    const int most = bytes > 0 ? ring_part_bytes / (deep * columns * bytes) : 1, held = Width < 8 ? 32 / Width : 4;
+    const int most = bytes > 0 ? ring_part_bytes / (deep * columns * bytes) : 1,
+              values = values_across_scans<B> > 1 ? 24 : 32, held = Width < 8 ? values / Width : 4;
     return most < 1 ? 1 : most < held ? most : held;
   }();
   static constexpr int rows = deep * items;
@@ -139,10 +155,9 @@ struct column_ring_facts<body<S...>, Width> {
   }
   /// Many scans, or wide states, of columns that are no whole vectors would spill.
   static constexpr bool can = [] {
-    const auto is_exact = [](int size) { return size == 0 || exact(size); };
     const auto is_wide = [](long inner) { return inner == 0 || is_dynamic(inner) || fills(inner); };
     bool all_exact = true;
-    for (const int b : bytes_of) all_exact = all_exact && is_exact(b);
+    for (const int b : bytes_of) all_exact = all_exact && (b == 0 || exact(b));
     return bytes > 0 && scan_facts<B>::can_split && scan_facts<B>::num_stages == 2 &&
            (all_exact || scan_least_blocks<B> == 0) && (is_wide(column_ring_load<S>::inner) && ...);
   }();
@@ -153,6 +168,10 @@ struct column_ring_facts<body<S...>, Width> {
     std::int64_t inner = args.numel;
     return (column_ring_load<S>::template agrees<Width>(args, inner) && ...) ? inner : 0;
   }
+  template <class Args>
+  static bool is_aligned(const Args& args) {
+    return (column_ring_load<S>::template is_aligned<Width>(args) && ...);
+  }
 };
 
 /// The way of one warp through a block's parts, and through the ring.
@@ -161,18 +180,22 @@ struct column_position : ring_place {
   const column_ring_share& share;
   int stripe, part;
   int first = 0, count = 0;  // of the stripe's columns
+  int told = 0;              // where what the parts of this turn fold to begins, of what is told of a stripe
 
   __device__ __forceinline__ explicit column_position(const column_ring_share& s)
-      : share(s),
-        stripe(static_cast<int>(blockIdx.x) / s.blocks_of_stripe),
-        part(static_cast<int>(blockIdx.x) % s.blocks_of_stripe) {
+      : share(s), stripe(static_cast<int>(blockIdx.x) / s.blocks_of_stripe), part(number()) {
     find_columns();
   }
+  /// Of the block among those that share its stripe.
+  __device__ __forceinline__ int number() const { return static_cast<int>(blockIdx.x) % share.blocks_of_stripe; }
   __device__ __forceinline__ bool is_there() const { return stripe < share.stripes; }
   __device__ __forceinline__ void advance() {
     part += share.blocks_of_stripe;
+    told += share.blocks_of_stripe;
+    if (told == share.told) told = 0;
     if (part >= share.parts) {
-      part %= share.blocks_of_stripe;
+      part = number();
+      told = 0;
       next_stripe();
     }
     pass(share.turns.slots);
@@ -196,7 +219,8 @@ struct column_ring_rows;
 template <class Body, int Width, int I, int Slot, class T, class At>
 struct column_ring_rows<Body, Width, I, load<Slot, T, At, -1>> {
   using facts = column_ring_facts<Body, Width>;
-  static constexpr bool exact = facts::exact(sizeof(T));
+  static constexpr int size = static_cast<int>(sizeof(T));
+  static constexpr bool exact = facts::exact(size);
 
   template <class Args>
   static __device__ __forceinline__ const unsigned char* in_memory(const Args& args, int x, int r) {
@@ -211,12 +235,12 @@ struct column_ring_rows<Body, Width, I, load<Slot, T, At, -1>> {
   /// Bytes from one row to the next, in memory and in shared memory.
   template <class Args>
   static __device__ __forceinline__ std::int64_t apart(const Args& args) {
-    return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T));
+    return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(size);
   }
   template <class Args>
   static __device__ __forceinline__ int pitch(const Args& args) {
-    constexpr int size = facts::columns * static_cast<int>(sizeof(T));
-    return exact ? size : size + 16 + static_cast<int>(apart(args) & 15);
+    constexpr int bytes = facts::columns * size;
+    return exact ? bytes : bytes + 16 + static_cast<int>(apart(args) & 15);
   }
 };
 

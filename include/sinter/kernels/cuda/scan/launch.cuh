@@ -234,6 +234,13 @@ constexpr stripe_share share_stripes(int stripes, std::int64_t parts, int slots,
 /// Parts that a block takes, at least, one after another: fewer do not fill its ring.
 inline constexpr int least_ring_turns = 6;
 
+/// Turns of columns. Blocks whose rows share 16 bytes with their neighbours' do not go far ahead: the L2 would
+/// have forgotten those before the neighbour comes, and memory would have to put its parts together.
+constexpr ring_turns column_turns(int slots, bool is_aligned) {
+  if (!is_aligned && slots > 4) slots = 4;
+  return {slots, slots / 2, slots / 4};
+}
+
 /// Columns by blocks that stay. False: nothing was launched.
 template <int Width, class... S, class Args>
 bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
@@ -251,6 +258,7 @@ bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cud
                                             most > 1 ? sinter::detail::slots_of(column, most) : 0);
   if (stripe.blocks == 0 || stripes * parts < least_ring_turns * limits.multiprocessors) return false;
   const int at_once = limits.multiprocessors / stripe.blocks;
+  const ring_turns turns = column_turns(slots, facts::is_aligned(args));
   const column_ring_share share{stripe.blocks > 1 ? memory.counters(stream, name) : nullptr,
                                 memory.states(),
                                 inner,
@@ -259,13 +267,13 @@ bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cud
                                 static_cast<int>(parts),
                                 stripe.blocks,
                                 stripe.told,
-                                {slots, slots / 2, slots / 4}};
+                                turns};
   void (*const kernel)(Args, column_ring_share) = &scan_columns_in_ring<B, Width, Args>;
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   launch<start_rule::together>(kernel,
                                dim3(static_cast<unsigned>((at_once < stripes ? at_once : stripes) * stripe.blocks)),
-                               dim3(facts::threads), slots * facts::slot_bytes, stream, name, args, share);
+                               dim3(facts::threads), turns.slots * facts::slot_bytes, stream, name, args, share);
   return true;
 }
 

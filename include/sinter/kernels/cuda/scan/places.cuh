@@ -94,10 +94,10 @@ class ring_places {
 #pragma unroll 1
       for (int slot = 0; slot < slots; ++slot) {
         barrier_begin(arrived(slot), Facts::arrivals);
-        barrier_begin(folded(slot), Facts::workers);
-        barrier_begin(ready(slot), Facts::tellers * (exchanges ? 2 : 1));
-        barrier_begin(scanned(slot), Facts::workers);
-        barrier_begin(carried(slot), Facts::tellers);
+        barrier_begin(folded(slot), warp_arrivals * Facts::workers);
+        barrier_begin(ready(slot), warp_arrivals * Facts::tellers * (exchanges ? 2 : 1));
+        barrier_begin(scanned(slot), warp_arrivals * Facts::workers);
+        barrier_begin(carried(slot), warp_arrivals * Facts::tellers);
       }
       barriers_begun();
     }
@@ -133,7 +133,7 @@ class ring_places {
   __device__ __forceinline__ void hear_turns(const Position& first, int number, const ring_turns& turns,
                                              const Hear& hear) const {
     Position at = first, ahead = first;
-    if (number == 0 && lane() == 0) barrier_arrive(carried(0));  // nothing is before the first turn
+    if (number == 0) barrier_arrive_as_warp(carried(0));  // nothing is before the first turn
 #pragma unroll 1
     for (int k = 0; k < number; ++k) at.advance();
 #pragma unroll 1
@@ -143,11 +143,8 @@ class ring_places {
       if (ahead.is_there()) barrier_wait(folded(ahead.slot), ahead.odd);
       const int next_slot = at.next(turns.slots);
       hear(at, next_slot);
-      __syncwarp();
-      if (lane() == 0) {
-        barrier_arrive(carried(next_slot));
-        barrier_arrive(ready(at.slot));
-      }
+      barrier_arrive_as_warp(carried(next_slot));
+      barrier_arrive_as_warp(ready(at.slot));
 #pragma unroll 1
       for (int k = 0; k < Facts::listeners; ++k) at.advance(), ahead.advance();
     }

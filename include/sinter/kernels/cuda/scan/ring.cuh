@@ -36,6 +36,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
       const int bytes = send_part(Body{}, numbers{}, at);
       __syncwarp();  // ends of rows are here, too
       if (lane() == 0) barrier_arrive(this->arrived(at.slot), bytes);
+      else if (warp_arrivals > 1) barrier_arrive(this->arrived(at.slot));
     }
   }
 
@@ -59,8 +60,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
         if (lane() == 0) told<scan>()[at.part].write(all.total);
         if (lane() < facts::workers) folds[lane()] = all.before;
       });
-      __syncwarp();
-      if (lane() == 0) barrier_arrive(this->ready(at.slot));
+      barrier_arrive_as_warp(this->ready(at.slot));
     }
   }
 
@@ -219,7 +219,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
     barrier_wait(this->arrived(at.slot), at.odd);
     if (is_whole(piece)) fold_piece<true>(at, piece);
     else fold_piece<false>(at, piece);
-    if (lane() == 0) barrier_arrive(this->folded(at.slot));
+    barrier_arrive_as_warp(this->folded(at.slot));
   }
   template <bool Whole>
   __device__ __forceinline__ void fold_piece(const ring_position& at, int piece) const {
@@ -261,8 +261,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
     const int piece = piece_of(at);
     if (is_whole(piece)) scan_piece<true>(at, piece);
     else scan_piece<false>(at, piece);
-    __syncwarp();
-    if (lane() == 0) barrier_arrive(this->scanned(at.slot));
+    barrier_arrive_as_warp(this->scanned(at.slot));
   }
   template <bool Whole>
   __device__ __forceinline__ void scan_piece(const ring_position& at, int piece) const {

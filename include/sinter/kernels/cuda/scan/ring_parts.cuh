@@ -61,7 +61,7 @@ struct ring_facts<body<S...>> {
   /// Warps of a block. One reads what others have told in less than the time of two parts; of large states a third one
   /// would cost registers.
   static constexpr int workers = 8, senders = 1, tellers = 1, listeners = scan_least_blocks<B> > 0 ? 2 : 3;
-  static constexpr int arrivals = senders;  // for a part to be there
+  static constexpr int arrivals = senders * warp_arrivals;  // for a part to be there
   static constexpr int threads = (workers + senders + tellers + listeners) * 32;
   /// Vectors of a lane in each part.
   static constexpr int items = [] {
