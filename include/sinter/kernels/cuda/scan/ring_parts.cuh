@@ -58,9 +58,10 @@ struct ring_facts<body<S...>> {
     return fits && one_stage && (shifted_access<S>::allowed && ...) ? widest : 0;
   }();
   static constexpr bool can = width > 0;
-  /// Warps of a block. One reads what others have told in less than the time of two parts; of large states a third one
-  /// would cost registers.
-  static constexpr int workers = 8, senders = 1, tellers = 1, listeners = scan_least_blocks<B> > 0 ? 2 : 3;
+  /// Warps of a block: so many workers that some work while others wait, and listeners, each of which reads what others
+  /// have told in less than the time of two parts. Large states would cost registers.
+  static constexpr bool is_small = scan_least_blocks<B> == 0;
+  static constexpr int workers = is_small ? 16 : 8, senders = 1, tellers = 1, listeners = is_small ? 3 : 2;
   static constexpr int arrivals = senders * warp_arrivals;  // for a part to be there
   static constexpr int threads = (workers + senders + tellers + listeners) * 32;
   /// Vectors of a lane in each part.
