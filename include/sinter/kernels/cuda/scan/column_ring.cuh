@@ -102,8 +102,9 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
     __syncwarp();
     this->hear_turns(position(share), turn, share.turns, [&](const position& at, int next_slot) {
       constexpr int most = most_sharing<Body, Width>;
-      if (most > 8 && blocks <= few_sharing) hear<few_sharing>(at, next_slot, mine);
-      else hear<most>(at, next_slot, mine);
+      if constexpr (most > 8)
+        if (blocks <= few_sharing) return hear<few_sharing>(at, next_slot, mine);
+      hear<most>(at, next_slot, mine);
     });
   }
   /// The other warps.
@@ -211,7 +212,7 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
       constexpr int vectors = columns * static_cast<int>(sizeof(T)) / 16, beside = vectors < 32 ? vectors : 32,
                     at_once = 32 / beside;
       if constexpr (!rows::exact)
-        if ((top == 0 || part.count <= facts::rows) && passes_ends<rows>(part))
+        if ((top == 0 || part.count < facts::rows + 16) && passes_ends<rows>(part))  // rows may be a byte apart
           return send_at_ends<rows, T>(part, number);
 #pragma unroll
       for (int v = 0; v < vectors; v += beside)
