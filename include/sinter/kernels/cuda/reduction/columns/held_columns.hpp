@@ -25,11 +25,11 @@ struct fixed_held_columns {
 /// registers; some more where only the launch knows how many rows there are or how far they are apart.
 inline constexpr int held_column_block = 512, loose_column_block = 384;
 
-/// Threads with `items` rows each for columns of rnumel rows. Side by side along whole lines of memory, 2^log_line
-/// threads, or, where the rows are too many for that, along half of one.
-constexpr held_columns hold_columns(std::int64_t rnumel, int items, int log_line, int least_log, int most_threads) {
+/// Threads with `items` rows each for columns of rnumel rows. Side by side along a row 2^log_along threads or, where the
+/// rows are too many for that, fewer, but 2^least_log.
+constexpr held_columns hold_columns(std::int64_t rnumel, int items, int log_along, int least_log, int most_threads) {
   const std::int64_t rows = (rnumel + items - 1) / items;
-  for (int log = log_line; rows > 0 && log >= 0 && log >= least_log; --log) {
+  for (int log = log_along; rows > 0 && log >= 0 && log >= least_log; --log) {
     const std::int64_t threads = sinter::detail::round_up(rows << log, log > 5 ? 1 << log : 32);
     if (threads <= most_threads) return {static_cast<int>(threads), log};
   }
@@ -128,24 +128,28 @@ struct held_column_facts {
                                    !has_large_states && items_in(few) * Width >= few_lanes;
   static constexpr int items = items_in(is_small ? few : many);
 
-  /// Single columns are of rows that begin anywhere: of two lines less is shared with other blocks.
+  /// Warps whose states of so many columns, of one phase, have room in 48 KB, twice.
+  static constexpr int warps_for(int columns) { return (24 << 10) / (state_bytes(columns) + 128); }
+  /// Threads side by side along a line of memory, and along two: single columns are of rows that begin anywhere, of
+  /// whose lines less is shared with other blocks then.
   static constexpr int log_line = [] {
-    int log = Width == 1 ? 1 : 0;
-    for (int columns = Width; 2 * columns <= shared::span; columns *= 2) ++log;
+    int log = 0;
+    while ((2 * Width << log) <= shared::span) ++log;
     return log;
   }();
+  static constexpr int log_along =
+      Width == 1 && 32 * warps_for(2 << log_line) >= held_column_block ? log_line + 1 : log_line;
   /// Columns of a set at most.
-  static constexpr int columns = Width << log_line;
+  static constexpr int columns = Width << log_along;
   /// Is something gained, and have a block's states room?
   static constexpr bool possible = shared::possible && phases::kept_bytes > 0 && items > 1 && Width <= shared::span;
-  /// Threads of a block at most, whose warps leave their states in 48 KB, twice; and of all blocks that a
-  /// multiprocessor shall run at once.
-  static constexpr int most_warps = (24 << 10) / (state_bytes(columns) + 128),
+  /// Threads of a block at most; and of all blocks that a multiprocessor shall run at once.
+  static constexpr int most_warps = warps_for(columns),
                        roomy_block = is_known || !is_small ? held_column_block : loose_column_block,
                        most_threads = 32 * most_warps < roomy_block ? 32 * most_warps : roomy_block,
                        resident = is_small ? 2 * roomy_block : roomy_block;
   static constexpr held_columns choose(std::int64_t rnumel) {
-    return hold_columns(rnumel, items, log_line, log_line - (Width == 1 ? 2 : 1), most_threads);
+    return hold_columns(rnumel, items, log_along, log_line - 1, most_threads);
   }
 };
 
