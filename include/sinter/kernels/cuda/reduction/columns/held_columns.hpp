@@ -25,8 +25,8 @@ struct fixed_held_columns {
 /// registers; some more where only the launch knows how many rows there are or how far they are apart.
 inline constexpr int held_column_block = 512, loose_column_block = 384;
 
-/// Threads with `items` rows each for columns of rnumel rows. Side by side along a row 2^log_along threads or, where the
-/// rows are too many for that, fewer, but 2^least_log.
+/// Threads with `items` rows each for columns of rnumel rows. Side by side along a row 2^log_along threads or, where
+/// the rows are too many for that, fewer, but 2^least_log.
 constexpr held_columns hold_columns(std::int64_t rnumel, int items, int log_along, int least_log, int most_threads) {
   const std::int64_t rows = (rnumel + items - 1) / items;
   for (int log = log_along; rows > 0 && log >= 0 && log >= least_log; --log) {
