@@ -114,7 +114,8 @@ TEST_CASE("scans: long rows in parts, wherever they begin") {
 
 TEST_CASE("scans: many rows, wherever they begin") {
   constexpr auto row = orientation::row;
-  for (const std::int64_t length : {1, 3, 7, 17, 34, 35, 65, 255, 1001, 1055, 1057, 1089, 2175, 4223, 4225, 4351, 4353, 10007})
+  for (const std::int64_t length :
+       {1, 3, 7, 17, 34, 35, 65, 255, 1001, 1055, 1057, 1089, 2175, 4223, 4225, 4351, 4353, 10007})
     for (const std::int64_t rows : {1, 2, 130, 700}) {
       test_one<float, row, d0>("loose scan f32", rows, length);
       test_one<bf16, row, d0>("loose scan bf16", rows, length);
