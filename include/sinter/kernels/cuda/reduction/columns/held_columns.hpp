@@ -53,14 +53,16 @@ struct held_column_facts {
   using shared = sinter::detail::shared_column_facts<Body>;
   static constexpr int size = Body::size;
 
-  /// Are addresses a constant apart, and is it known which rows there are?
-  static constexpr bool is_known = [] {
-    bool known = KnownRows;
+  /// Are addresses a constant apart?
+  static constexpr bool is_regular = [] {
+    bool regular = true;
     const auto& touches = access_facts<Body>::template along<loop_var::r, 1>.touches;
     for (int s = 0; s < size; ++s)
-      known = known && (touches[s].bytes == 0 || touches[s].where.kind != access::irregular);
-    return known;
+      regular = regular && (touches[s].bytes == 0 || touches[s].where.kind != access::irregular);
+    return regular;
   }();
+  /// And is it known which rows there are?
+  static constexpr bool is_known = KnownRows && is_regular;
 
   /// Bytes of the states of so many columns in one phase, in multiples of 4.
   static constexpr int state_bytes(int columns) {
@@ -118,11 +120,11 @@ struct held_column_facts {
     return false;
   }();
   /// Of 64 registers, or of 128 where those are too few, or nobody knows how many the arithmetic takes; the others are
-  /// for addresses and what is being computed. To unpack takes more,
-  /// of f16 or beside addresses.
-  static constexpr int few = !is_known && (loads_halves<Body> || kept_bytes < 4) ? 40
-                             : loads_halves<Body>                                ? 44
-                                                                                 : 48,
+  /// for addresses and what is being computed. To unpack takes more, of f16 or beside addresses.
+  static constexpr int few = loads_halves<Body> && !is_regular                     ? 36
+                             : !is_known && (loads_halves<Body> || kept_bytes < 4) ? 40
+                             : loads_halves<Body>                                  ? 44
+                                                                                   : 48,
                        many = 80;
   static constexpr bool is_small = phases::is_light_beside_row && kept_bytes <= 4 && !has_doubles<Body> &&
                                    !has_large_states && items_in(few) * Width >= few_lanes;
