@@ -92,16 +92,6 @@ __device__ __forceinline__ void keep_words(packed_values<I, T, Lanes>& slot, uns
     for (int k = 0; k < (Lanes + 1) / 2; ++k) asm volatile("or.b32 %0, %0, %1;" : "+r"(slot.words[k]) : "r"(zero));
   }
 }
-/// blockIdx.y and z are 0, which the assembler does not know: another number in each of three phases.
-template <int P, class Frame, std::size_t... I>
-__device__ __forceinline__ void keep_columns_packed(Frame& f, std::index_sequence<I...>) {
-  const auto keep = [&]<int S>(std::integral_constant<int, S>) {
-    if constexpr (stays_packed<Frame, S, P>)
-      keep_words(static_cast<typename slot_in<Frame, S>::type&>(f), P % 2 == 0 ? blockIdx.z : blockIdx.y);
-  };
-  (keep(std::integral_constant<int, static_cast<int>(I)>{}), ...);
-}
-
 /// The states of all threads become results, in all of them: each combines those of its columns for itself.
 template <int P, class Body, int Columns, int Width, class Accumulators, class Frame, class Threads>
 __device__ __forceinline__ void finish_held_phase(Accumulators& acc, Frame& f, const Threads& all_threads,
@@ -137,16 +127,14 @@ __device__ __forceinline__ void finish_held_phase(Accumulators& acc, Frame& f, c
 template <int P, class Body, int Columns, class Tiling, class Frame, class Args, class Threads>
 __device__ __forceinline__ void held_column_phase(Frame& f, const tile<Tiling>& t, const Args& args, bool writer,
                                                   const Threads& threads, unsigned char* storage) {
-  constexpr int width = Tiling::width;
-  using numbers = std::make_index_sequence<Body::size>;
-  evaluate<rows_of_phase<Body, P>>(f, t, args, writer);
-  if constexpr (P < body_facts<Body>::num_phases) {
-    accumulators<Body, width> acc;
-    start<P, width>(Body{}, numbers{}, acc);
-    evaluate_and_step<elements_of_held_phase<Body, P, Tiling::packed>, P, width>(acc, f, t, args);
-    if constexpr (reduces_phase<Body, P>) finish_held_phase<P, Body, Columns, width>(acc, f, threads, storage);
-    keep_columns_packed<P>(f, numbers{});
-  }
+  held_phase<P, Body, Tiling::width>(
+      f, t, args, writer,
+      [&](auto& acc) {
+        if constexpr (reduces_phase<Body, P>)
+          finish_held_phase<P, Body, Columns, Tiling::width>(acc, f, threads, storage);
+      },
+      // blockIdx.y and z are 0, which the assembler does not know: another number in each of three phases.
+      [](auto& packed) { keep_words(packed, P % 2 == 0 ? blockIdx.z : blockIdx.y); });
 }
 template <class Body, int Columns, class Tiling, class Frame, class Args, class Threads, int... P>
 __device__ __forceinline__ void held_column_phases(std::integer_sequence<int, P...>, Frame& f, const tile<Tiling>& t,

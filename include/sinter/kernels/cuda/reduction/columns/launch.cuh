@@ -140,7 +140,7 @@ bool launch_column_alone(body<S...>, const Args& args, cudaStream_t stream, cons
   const device_limits limits = limits_of_device(name);
   const std::int64_t sets = (args.numel + team_threads * Width - 1) / (team_threads * Width),
                      tiles = (args.rnumel + items - 1) / items, bytes = tiles * items * row_bytes;
-  if (sets < 2 * limits.multiprocessors || sets >= narrow_limit) return false;
+  if (!fills_device(sets, limits.multiprocessors) || sets >= narrow_limit) return false;
   if (row_bytes == 0 ? args.rnumel > unstaged_rows : bytes > limits.shared_bytes) {
     if constexpr (Width > 2) return launch_column_alone<Width / 2>(B{}, args, stream, name);
     else return false;

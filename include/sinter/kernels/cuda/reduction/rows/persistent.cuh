@@ -39,30 +39,43 @@ struct shifted_tiling : held_tiling<Body, Width, Items> {
 template <class Frame, int I, int P>
 inline constexpr bool stays_packed =
     Frame::tiling::template packs<I>&& phase_facts<typename Frame::body_type>::stays_packed(I, P);
-/// blockIdx.z is 0, which the assembler does not know: it is another number after every other phase.
-template <int P, class Frame, std::size_t... I>
-__device__ __forceinline__ void keep_row_packed(Frame& f, std::index_sequence<I...>) {
-  const auto keep = [&]<int S>(std::integral_constant<int, S>) {
-    if constexpr (stays_packed<Frame, S, P>)
-      keep_packed(static_cast<typename slot_in<Frame, S>::type&>(f), P % 2 == 0 ? blockIdx.z : 0);
+/// Calls visit(value) for those that do.
+template <int P, class Frame, class Visit, std::size_t... I>
+__device__ __forceinline__ void each_packed(Frame& f, std::index_sequence<I...>, const Visit& visit) {
+  const auto one = [&]<int S>(std::integral_constant<int, S>) {
+    if constexpr (stays_packed<Frame, S, P>) visit(static_cast<typename slot_in<Frame, S>::type&>(f));
   };
-  (keep(std::integral_constant<int, static_cast<int>(I)>{}), ...);
+  (one(std::integral_constant<int, static_cast<int>(I)>{}), ...);
 }
 
-template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
-__device__ __forceinline__ void persistent_phase(Frame& f, const tile<Tiling>& t, const Args& args, bool writer,
-                                                 unsigned char* storage, const Threads& threads) {
+/// Phase P of what registers hold: finish(accumulators) makes results of what each thread has folded, in Ways, and
+/// keep(value) has packed values wait as they are.
+template <int P, class Body, int Ways, class Tiling, class Frame, class Args, class Finish, class Keep>
+__device__ __forceinline__ void held_phase(Frame& f, const tile<Tiling>& t, const Args& args, bool writer,
+                                           const Finish& finish, const Keep& keep) {
   using numbers = std::make_index_sequence<Body::size>;
   evaluate<rows_of_phase<Body, P>>(f, t, args, writer);
   if constexpr (P < body_facts<Body>::num_phases) {
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
     evaluate_and_step<elements_of_held_phase<Body, P, Tiling::packed>, P, Ways>(acc, f, t, args);
-    // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
-    combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
-    finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
-    keep_row_packed<P>(f, numbers{});
+    finish(acc);
+    each_packed<P>(f, numbers{}, keep);
   }
+}
+template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
+__device__ __forceinline__ void persistent_phase(Frame& f, const tile<Tiling>& t, const Args& args, bool writer,
+                                                 unsigned char* storage, const Threads& threads) {
+  using numbers = std::make_index_sequence<Body::size>;
+  held_phase<P, Body, Ways>(
+      f, t, args, writer,
+      [&](auto& acc) {
+        // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
+        combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
+        finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
+      },
+      // blockIdx.z is 0, which the assembler does not know: it is another number after every other phase.
+      [](auto& packed) { keep_packed(packed, P % 2 == 0 ? blockIdx.z : 0); });
 }
 /// All phases of the row at which the tile is. `storage`: two halves, storage_of_turn where rows follow each other.
 template <class Body, class Tiling, class Frame, class Args, std::size_t... P, class Threads>
