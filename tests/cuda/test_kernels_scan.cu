@@ -208,6 +208,29 @@ TEST_CASE("scans: long columns around an axis in the middle") {
   }
 }
 
+TEST_CASE("scans: columns of a view whose rows overlap, up to the end of its memory") {
+  // z[r, x] is the sum of a[x], ..., a[x + r]. memcheck sees what is read past the last element.
+  constexpr std::int64_t columns = 1024, length = 3600;
+  using B = body<load<0, float, at<0, x_term<>, r_term<>>>, scan<ops::cumsum, float, float, 0>,
+                 store<1, float, 1, at_column<d0>>>;
+  const auto a = numbers<float>(columns + length - 1, 1);
+  float* data = nullptr;
+  cuda_ok(cudaMalloc(&data, a.size() * sizeof(float)), "cudaMalloc");
+  cuda_ok(cudaMemcpy(data, a.data(), a.size() * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+  device_array<float> out(columns * length);
+  auto args = make_args<2, 0, 1>(columns, length);
+  args.pointers[0] = data, args.pointers[1] = out.data(), args.sizes[0] = columns;
+  const std::string what = label("scan of overlapping rows", columns, length);
+  launch<B, orientation::column>(what, args);
+  cudaFree(data);
+  std::vector<double> expected(columns * length);
+  for (std::int64_t k = 0; k < columns * length; ++k)
+    expected[k] = number(a[k % columns + k / columns]) + (k < columns ? 0 : expected[k - columns]);
+  const double most = 1 + 4 * std::sqrt(static_cast<double>(length));
+  check_close(what, out.host(), [&](std::size_t k) { return expected[k]; }, 2 * step_of<float>(), 1e-6 * most * most);
+  out.check_guards(what);
+}
+
 TEST_CASE("scans: parts give the same bits every time") {
   const auto test = [](auto b, auto o, std::int64_t rows, std::int64_t length) {
     constexpr orientation O = decltype(o)::value;
