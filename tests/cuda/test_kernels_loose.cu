@@ -16,6 +16,19 @@ constexpr shape shapes[] = {{1, 1},    {1, 5},    {3, 7},    {100, 7},   {5, 8},
                             {17, 100}, {9, 1001}, {300, 65}, {2, 10007}, {1, 4099}, {1000, 3}, {7, 767}, {7, 768}};
 constexpr int shifts[][3] = {{0, 0, 0}, {1, 0, 0}, {0, 3, 0}, {0, 0, 1}, {3, 5, 7}, {8, 1, 2}};
 
+/// Words that a load may read lie in x or in y.
+template <int N, class X, class Y>
+void check_ranges(const std::string& what, const cuda::detail::loose_range (&ranges)[N], const X* x,
+                  std::int64_t x_size, const Y* y, std::int64_t y_size) {
+  const auto holds = [](const auto* data, std::int64_t size, const auto& range) {
+    return reinterpret_cast<std::uintptr_t>(data) <= range.first &&
+           range.end <= reinterpret_cast<std::uintptr_t>(data + size);
+  };
+  INFO(what);
+  for (const auto& range : ranges)
+    CHECK((range.first >= range.end || holds(x, x_size, range) || holds(y, y_size, range)));
+}
+
 /// Runs Body on x (slot 0), y (slot 1) and the result (slot 2) and compares it with the kernel of single elements.
 /// Sizes: the columns of the result, then those of a row of x.
 template <class Body, class X, class Y, class Out>
@@ -36,6 +49,8 @@ void compare(const char* name, const shape& s, std::int64_t x_size, std::int64_t
                              std::to_string(shift[1]) + ", " + std::to_string(shift[2]);
     run(what, [&] { cuda::detail::launch_pointwise<1, std::int64_t>(Body{}, args, nullptr, "loose_test"); });
     args.pointers[2] = out.data();
+    if constexpr (cuda::detail::goes_loosely<Body>)
+      check_ranges(what, cuda::detail::loose_facts<Body>::plan(args).ranges, dx.data(), x_size, dy.data(), y_size);
     run(what, [&] { cuda::detail::launch_loose(Body{}, args, nullptr, "loose_test"); });
     const auto want = expected.host();
     check_close(
@@ -74,6 +89,13 @@ using padded = body<inside<at<-1, x_term<1, 1, C>>, 0, C - 2>, load<0, T, at<-1,
 template <class T, long C, long Rows>
 using padded_rows =
     body<inside<at<-1, x_term<1, C>>, 0, Rows - 2>, load<0, T, at<-C, x_term<1>>, 0>, store<2, T, 1, at_x>>;
+/// x * y[j] - or + x of the other half of its row of 2 * Half columns.
+template <class T, long Half>
+using rotated =
+    body<load<0, T, at_x>, load<1, T, at<0, x_term<1, 1, 2 * Half>>>, compute<ops::mul, T, T, 0, 1>,
+         inside<at<0, x_term<1, 1, 2 * Half>>, 0, Half>, compute<ops::logical_not, bool, bool, 3>,
+         load<0, T, at<Half, x_term<1>>, 3>, compute<ops::neg, T, T, 5>, load<0, T, at<-Half, x_term<1>>, 4>,
+         compute<ops::where, T, T, 3, 6, 7>, compute<ops::add, T, T, 2, 8>, store<2, T, 9, at_x>>;
 /// Written backwards by rows: no store is aligned.
 template <class T, long C>
 using into_rows = body<load<0, T, at_x>, scalar<0, T>, compute<ops::mul, T, T, 0, 1>,
@@ -104,6 +126,8 @@ void test_views(const char* name) {
     compare<joined<T, 1000, 501>, T, T, T>(name, {rows, 1000}, rows * 501, rows * 499, 0);
     compare<joined<T, 63, 1>, T, T, T>(name, {rows, 63}, rows, rows * 62, 0);
     compare<padded<T, 101>, T, T, T>(name, {rows, 101}, rows * 99, 1, 0);
+    compare<rotated<T, 65>, T, T, T>(name, {rows, 130}, rows * 130, 130, 0);
+    compare<rotated<T, 50>, T, T, T>(name, {rows, 100}, rows * 100, 100, 0);
   }
   compare<padded_rows<T, 65, 40>, T, T, T>(name, {40, 65}, 38 * 65, 1, 0);
 }

@@ -205,17 +205,19 @@ struct loose_facts<body<S...>> {
   /// Are all launches so?
   static constexpr bool is_certain = (0 + ... + (loose_access<S>::leads ? 1 : 0)) < 2 && !masked;
 
-  /// Where rows end: the only such number of the body, or no_period, or at the launch's plan.
+  /// Where rows end: the only such number of the body, or the one of which all are known to be multiples, or no_period,
+  /// or at the launch's plan.
   static constexpr long no_period = 0, planned_period = -1;
   static constexpr long period = [] {
     long one = no_period;
+    bool known = static_period > 0;
     const auto take_in = [&]<class A>(A) {
       if constexpr (A::indexed)
         for (const long n : loose_at<typename A::at>::numbers)
-          if (n != 0) one = one == no_period || one == n ? n : planned_period;
+          if (n != 0) one = one == no_period || one == n ? n : planned_period, known = known && !is_dynamic(n);
     };
     (take_in(loose_access<S>{}), ...);
-    return one;
+    return one == planned_period && known ? static_cast<long>(static_period) : one;
   }();
 
   /// Would chunks that begin at multiples of the width still read element by element?

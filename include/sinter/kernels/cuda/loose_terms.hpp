@@ -29,11 +29,23 @@ struct loose_term {
 
   /// (x / d) % m is known to lie in `seen`; false: that says nothing about this term.
   constexpr bool learn(std::int64_t d, std::int64_t m, const interval& seen) {
+    if (m != 0 && mod == 0 && d % div == 0) {
+      narrow_to_periods(seen.low * (d / div), seen.high * (d / div), m * (d / div));
+      return true;
+    }
     if (m == 0 ? mod != 0 : mod * div != m * d) return false;  // they must begin anew together
     if (div % d == 0) values.narrow(seen.low * d / div, (seen.high - 1) * d / div + 1);
     else if (d % div == 0) values.narrow(seen.low * (d / div), seen.high * (d / div));
     else return false;
     return true;
+  }
+
+ private:
+  /// Of each `period` values only [low, high) are there.
+  constexpr void narrow_to_periods(std::int64_t low, std::int64_t high, std::int64_t period) {
+    const std::int64_t first = values.low % period, last = (values.high - 1) % period;
+    values.low += first < low ? low - first : first < high ? 0 : period + low - first;
+    values.high += last >= high ? high - 1 - last : last >= low ? 0 : high - 1 - last - period;
   }
 };
 
