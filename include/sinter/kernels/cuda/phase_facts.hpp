@@ -27,17 +27,22 @@ inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
 template <class Op>
 inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
                                            ops::rsqrt, ops::square, ops::relu, ops::maximum, ops::minimum>;
+/// So are the fast forms (fast_math.cuh) of functions of 16-bit values.
+template <class Op, class T>
+inline constexpr bool is_light_of =
+    is_light<Op> ||
+    (sizeof(T) == 2 && is_one_of<Op, ops::gelu, ops::gelu_tanh, ops::sigmoid, ops::silu, ops::tanh>);
 /// Those of one value per row may take some more.
-template <class Op>
-inline constexpr bool is_light_per_row = is_light<Op> || is_one_of<Op, ops::log, ops::isinf, ops::where>;
+template <class Op, class T>
+inline constexpr bool is_light_per_row = is_light_of<Op, T> || is_one_of<Op, ops::log, ops::isinf, ops::where>;
 template <class S>
 inline constexpr bool is_light_statement = true;
 template <class S>
 inline constexpr bool is_light_row_statement = true;
 template <class Op, class T, class Result, int A, int B, int C>
-inline constexpr bool is_light_statement<compute<Op, T, Result, A, B, C>> = is_light<Op>;
+inline constexpr bool is_light_statement<compute<Op, T, Result, A, B, C>> = is_light_of<Op, T>;
 template <class Op, class T, class Result, int A, int B, int C>
-inline constexpr bool is_light_row_statement<compute<Op, T, Result, A, B, C>> = is_light_per_row<Op>;
+inline constexpr bool is_light_row_statement<compute<Op, T, Result, A, B, C>> = is_light_per_row<Op, T>;
 
 /// Of a fold that looks at a thread's values twice (even_fold.cuh), the statement that it folds; otherwise -1.
 struct even_m2;
