@@ -76,6 +76,10 @@ using outer = body<load<0, T, at<0, x_term<1, C>>>, load<1, T, at<0, x_term<1, 1
 template <class T, long C, long Pitch, long Offset, long Step>
 using columns_of = body<load<0, T, at<Offset, x_term<Pitch, C>, x_term<Step, 1, C>>>, scalar<0, T>,
                         compute<ops::mul, T, T, 0, 1>, store<2, T, 2, at_x>>;
+/// Every Step-th value as an Out.
+template <class T, class Out, long C, long Step>
+using strided_cast =
+    body<load<0, T, at<1, x_term<Step * C, C>, x_term<Step, 1, C>>>, cast_to<T, Out, 0>, store<2, Out, 1, at_x>>;
 /// [x, 2 * y] of rows of First and C - First columns.
 template <class T, long C, long First>
 using joined = body<inside<at<0, x_term<1, 1, C>>, 0, First>, compute<ops::logical_not, bool, bool, 0>,
@@ -155,4 +159,7 @@ TEST_CASE("loose chunks, slices, strides, concatenations and padding") {
   test_views<bf16>("bf16");
   test_views<std::int8_t>("i8");
   test_views<double>("f64");
+  for (const std::int64_t rows : {1, 2, 37, 300})
+    compare<strided_cast<std::uint8_t, float, 1001, 3>, std::uint8_t, float, float>("every third u8 -> f32",
+                                                                                    {rows, 1001}, rows * 3003, 1, 0);
 }

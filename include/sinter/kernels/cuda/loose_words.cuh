@@ -20,9 +20,9 @@ template <class T, int Count, int Unit = 16>
 class loose_words {
  public:
   static constexpr int bytes = Count * static_cast<int>(sizeof(T));
-  static constexpr int unit_bytes = bytes < Unit ? bytes : Unit;
+  static constexpr int unit_bytes = (bytes & -bytes) < Unit ? bytes & -bytes : Unit;
   using unit = typename word<unit_bytes>::type;
-  static_assert(unit_bytes >= 4 && bytes % unit_bytes == 0);
+  static_assert(unit_bytes >= 4);
 
   /// Do all words that fetch(p) reads lie in `range`?
   static __device__ __forceinline__ bool lie_in(const loose_range& range, const T* p) {

@@ -107,11 +107,12 @@ __device__ __forceinline__ void store_whole(Unit* p, const Unit& v) {
   *p = v;
 }
 
-/// Width neighbours, the first aligned to their size or to 16 bytes. Values are read in compute type.
+/// Width neighbours, the first aligned to their size, as far as that is a power of two, or to 16 bytes. Values are read
+/// in compute type.
 template <class T, int Width>
 struct wide {
   static constexpr int bytes = Width * static_cast<int>(sizeof(T));
-  static constexpr int chunk = bytes < 16 ? bytes : 16;
+  static constexpr int chunk = (bytes & -bytes) < 16 ? bytes & -bytes : 16;
   static constexpr int per_chunk = chunk / static_cast<int>(sizeof(T));
   using unit = typename word<chunk>::type;
 
