@@ -31,6 +31,10 @@ TEST_CASE("reductions: several axes of four") {
   check<X>(derived_folds<0, 3>);
   check<X>([](auto x) { return std::tuple(si::sum(si::sum(x, si::axis<1>), si::axis<0, 2>), si::sum(si::amax(x, si::axis<3>, si::keepdim) * x, si::axis<1>)); });
 }
+TEST_CASE("reductions: over a middle axis, with a mask along it") {
+  check<si::tensor<float, 3, 19, 24>, si::tensor<float, 3, 19, 1>>([](auto x, auto mask) { return std::tuple(si::sum(x * mask, si::axis<1>), si::amax(x + mask, si::axis<1>)); });
+  check<si::tensor<float, 3, 19, 7>, si::tensor<float, 3, 19, 1>>([](auto x, auto mask) { return si::softmax(x * mask, si::axis<1>); });
+}
 TEST_CASE("reductions: short ones, which are unrolled") {
   check<si::tensor<float, 5, 3>>(folds<1>);
   check<si::tensor<float, 3, 5>>(folds<0>);

@@ -30,6 +30,10 @@ static_assert(around_reduction.kernel_count() == 1);
 
 constexpr auto columns = si::fuse<X>([](auto x) { return si::sum(si::exp(x), si::axis<0>); });
 static_assert(columns.kernel_count() == 1 && columns.kernel(0).kind == si::kernel_kind::reduction);
+// A mask that lies along the columns, each value for 48 of them, does not make rows of them.
+constexpr auto masked_columns = si::fuse<si::tensor<float, 8, 64, 48>, si::tensor<float, 8, 64, 1>>(
+    [](auto x, auto mask) { return si::sum(x * mask, si::axis<1>); });
+static_assert(masked_columns.kernel_count() == 1 && masked_columns.kernel(0).kind == si::kernel_kind::reduction);
 
 // Siblings share what they read.
 constexpr auto siblings = si::fuse<X>([](auto x) { return tuple(si::sin(x), si::sum(x, si::axis<-1>)); });

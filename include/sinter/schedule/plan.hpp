@@ -47,11 +47,12 @@ struct plan {
 };
 
 /// Reductions whose operands lie contiguous along x rather than r are walked by columns. Only what is indexed by both
-/// has an opinion: a value per row or per column is read once either way.
+/// has an opinion, which counts by its bytes: a value per row or per column is read once either way, and a mask of
+/// which many columns share each value is read from a cache.
 template <class State>
 constexpr orientation choose_orientation(const State& s, int a) {
   if (s.list.numbers.hint(s.groups[a].space.numel) == 1) return orientation::row;
-  int rows = 0, columns = 0;
+  std::int64_t rows = 0, columns = 0;
   s.each_member(a, -1, [&](int m) {
     const scheduler_node& n = s.list.nodes[m];
     if (n.space.rnumel == 1) return;
@@ -65,7 +66,7 @@ constexpr orientation choose_orientation(const State& s, int a) {
         (is_r ? uses_r : uses_x) = true;
         if (f.terms[t].coef == 1 && f.terms[t].div == 1) (is_r ? along_r : along_x) += 1;
       }
-      if (uses_x && uses_r) rows += along_r, columns += along_x;
+      if (uses_x && uses_r) rows += along_r * d.bytes, columns += along_x * d.bytes;
     }
   });
   return columns > rows ? orientation::column : orientation::row;
