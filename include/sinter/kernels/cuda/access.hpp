@@ -225,6 +225,35 @@ struct access_facts<body<S...>> {
     return best;
   }
 
+  /// What the accesses of a warp cost for each element, in vectors of `width` along x: one for each that is sent, one
+  /// for each line of 128 bytes that it touches. What does not lie together is sent one by one, and taken to be in one
+  /// line.
+  struct request_cost {
+    double each = 0;
+    bool scattered = false;
+  };
+  static constexpr request_cost requests(int width) {
+    const table t = at(loop_var::x, width);
+    request_cost cost;
+    for (int s = 0; s < size; ++s) {
+      const touch& now = t.touches[s];
+      if (now.bytes == 0) continue;
+      const bool wide = now.where.kind == access::contiguous, together = wide || now.where.kind == access::uniform;
+      const double lines = wide && width * now.bytes > 4 ? width * now.bytes / 4.0 : 1;
+      cost.each += (1 + lines) / (together ? width : 1);
+      cost.scattered = cost.scattered || !together;
+    }
+    return cost;
+  }
+  /// vector_width of x where little but accesses takes time: less if neighbours lie together only then, as those of
+  /// pairs do, and that takes less than three fifths.
+  static constexpr int pointwise_width(long extent) {
+    int best = vector_width(loop_var::x, extent);
+    for (int width = best / 2; width > 1; width /= 2)
+      if (!requests(width).scattered && 5 * requests(width).each < 3 * requests(best).each) best = width;
+    return best;
+  }
+
   /// May the kernel of this width run: extent, pointers and dynamic numbers fit?
   template <int Width, loop_var V, class Args>
   static bool fits(const Args& args) {

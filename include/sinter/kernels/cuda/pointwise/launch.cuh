@@ -97,7 +97,7 @@ void launch_loose(body<S...>, const Args& args, cudaStream_t stream, const char*
 /// (options.few_blocks), elements go one by one: more multiprocessors share the latency.
 template <class Body, long StaticNumel = -1, int FewBlocks = 0, class Args>
 void pointwise(const Args& args, cudaStream_t stream, const char* name) {
-  constexpr int width = detail::access_facts<Body>::vector_width(loop_var::x, StaticNumel);
+  constexpr int width = detail::access_facts<Body>::pointwise_width(StaticNumel);
   if (args.numel <= 0) return;
   // The tile's last position may lie past numel, and must not wrap.
   constexpr std::int64_t narrow_limit = (std::int64_t(1) << 31) - (1 << 16);
