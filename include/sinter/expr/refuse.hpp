@@ -70,6 +70,12 @@ constexpr void broadcast_to_rank() {
   static_assert(Rank <= WantedRank,
                 "broadcast_to(x, like): x has more dimensions than the target; reduce or reshape it");
 }
+template <bool Unknown>
+constexpr void broadcast_to_dyn() {
+  static_assert(!Unknown,
+                "broadcast_to<sizes...>(x): dyn stands for an extent of x, which has no such dimension; spell the "
+                "extent out, or use broadcast_to(x, like)");
+}
 template <int Rank, long Axis>
 constexpr void slice_axis() {
   static_assert(normalize_axis(Axis, Rank) >= 0,

@@ -203,6 +203,17 @@ constexpr expr<T, Shape> repeated_to(expr<T, S> x) {
   }
   return {x.graph(), expanded(x.graph(), x.id(), Shape)};
 }
+/// `to`, where dyn stands for the extent that is there.
+constexpr extents kept_where_dyn(const extents& from, extents to) {
+  for (int d = to.rank - 1, s = from.rank - 1; d >= 0 && s >= 0; --d, --s)
+    if (to[d] == dyn) to[d] = from[s];
+  return to;
+}
+constexpr bool has_dyn(const extents& e) {
+  for (int d = 0; d < e.rank; ++d)
+    if (e[d] == dyn) return true;
+  return false;
+}
 }  // namespace detail
 
 /// Repeats size-1 (and missing leading) dimensions up to the extents of `like`. Any dtype.
@@ -210,10 +221,17 @@ template <dtype T, extents S, dtype U, extents Shape>
 constexpr expr<T, Shape> broadcast_to(expr<T, S> x, expr<U, Shape>) {
   return detail::repeated_to<Shape>(x);
 }
-/// The same with the extents spelled out: `broadcast_to<4, 10>(x)`.
+/// The same with the extents spelled out: `broadcast_to<4, 10>(x)`; dyn is that of x.
 template <long... Sizes, dtype T, extents S>
 constexpr auto broadcast_to(expr<T, S> x) {
-  return detail::repeated_to<extents{sizeof...(Sizes), {Sizes...}}>(x);
+  constexpr extents shape = detail::kept_where_dyn(S, extents{sizeof...(Sizes), {Sizes...}});
+  if constexpr (detail::has_dyn(shape)) {
+    detail::broadcast_to_dyn<detail::has_dyn(shape)>();
+    x.graph()->refused = true;
+    return x;
+  } else {
+    return detail::repeated_to<shape>(x);
+  }
 }
 
 /// In slice: up to the end of the axis.

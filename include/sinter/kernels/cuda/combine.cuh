@@ -81,6 +81,10 @@ struct reduction_of<reduce<Op, T, Result, A>> {
     else if constexpr (folds_arrays) Op::template take_best<value>(s, best, v, in);
     else s = combine(s, {best});
   }
+  /// Columns side by side have folded as many values: one register counts them, and is divided by once.
+  static __device__ __forceinline__ void count_as([[maybe_unused]] state& s, [[maybe_unused]] const state& other) {
+    if constexpr (requires { s.count; }) s.count = other.count;
+  }
   static __device__ __forceinline__ state combine(state a, state b) { return Op::template combine<value>(a, b); }
   /// All lanes' states into one, in all of them.
   template <class Lanes>
@@ -229,7 +233,12 @@ inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::i
 /// The same of a tile across memory, for each of its columns.
 template <class S, class Tiling>
 inline constexpr bool folds_items = Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 &&
-                                    reduction_of<S>::folds_arrays && !reduction_of<S>::folds_places;
+                                    reduction_of<S>::folds_arrays;
+
+template <class Body, class Tiling>
+inline constexpr bool folds_any_items = false;
+template <class... S, class Tiling>
+inline constexpr bool folds_any_items<body<S...>, Tiling> = (folds_items<S, Tiling> || ...);
 
 /// One tile's element values into the states: lane l into state l % Ways, or, where arrays fold for less, all into one.
 template <bool Wanted, int I, class S, int Ways, class Accumulators, class Frame>
@@ -266,7 +275,8 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
         typename fold::value v[tiling::items];
 #pragma unroll
         for (int u = 0; u < tiling::items; ++u) v[u] = lane_of<fold::operand>(f, u * tiling::width + j);
-        fold::take(lanes_of<I>(acc)[j], v, t.ok, [](int) { return std::int64_t(0); });
+        fold::take(lanes_of<I>(acc)[j], v, t.ok, [&](int u) { return static_cast<std::int64_t>(t.r(u)); });
+        fold::count_as(lanes_of<I>(acc)[j], lanes_of<I>(acc)[0]);
       }
     }
     if constexpr (folds_tile<S, typename Frame::body_type, tiling>) {

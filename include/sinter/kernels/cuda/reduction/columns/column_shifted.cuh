@@ -26,8 +26,8 @@ __device__ __forceinline__ int walk_rows(Accumulators& acc, const Args& args, in
   tile.fixed = x;
   frame<Body, Tiling> frame;
   evaluate<column_values<Body>>(frame, tile, args);
-  // Where elements follow, reductions take the more steps: without a look at each row.
-  if constexpr (column_shift_facts<Body>::twice && Tiling::items > 1) {
+  // Where elements follow, or a fold would look at each row, reductions take the more steps: without a look.
+  if constexpr ((column_shift_facts<Body>::twice || folds_any_items<Body, Tiling>)&&Tiling::items > 1) {
 #pragma unroll 1
     for (; r + (Tiling::items - 1) * stride < stop; r += stride * Tiling::items) {
       tile.template place<Tiling::items>(r, stride, stop - 1);

@@ -54,10 +54,14 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   using B = sinter::body<S...>;
   using facts = column_shift_facts<B>;
   constexpr int width = facts::width, items = column_items_of<B>(facts::loads, width);
-  constexpr bool light = phase_facts<B>::is_light && facts::state_bytes <= 4, many = facts::loads > 1;
-  constexpr int blocks = !light ? 1 : many && holds_columns<B> ? 2 : many ? 3 : light_column_blocks;
+  constexpr bool many = facts::loads > 1, holds = many && holds_columns<B>;
+  constexpr int words = width * ((facts::state_bytes + 3) / 4);  // of states; eight are taken to be light
+  constexpr int of_light = words <= 8 ? (holds ? 2 : many ? 3 : light_column_blocks) : 3;
+  constexpr int blocks = phase_facts<B>::is_light ? of_light : 1;
   const bool shifted = shift.first != 0 || shift.step != 0;
-  column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits);
+  // Left to itself the assembler has two blocks run at once.
+  constexpr std::int64_t at_once = column_blocks / light_column_blocks * (blocks > 1 ? blocks : 2);
+  column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits, 1, column_block, at_once);
   shape.whole = shape.splits == 1 && shape.along == column_block && !shifted &&
                 access_facts<B>::template fits<width, loop_var::x>(args);
   const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
