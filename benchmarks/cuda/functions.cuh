@@ -14,6 +14,13 @@ inline constexpr auto layer_norm = [](auto x, auto weight, auto bias) {
   return si::layer_norm(x, weight, bias, 1e-5f);
 };
 inline constexpr auto rms_norm = [](auto x, auto weight) { return si::rms_norm(x, weight, 1e-6f); };
+inline constexpr auto add_rms_norm = [](auto x, auto residual, auto weight) {
+  auto sum = x + residual;
+  return std::tuple(sum, si::rms_norm(sum, weight, 1e-6f));
+};
+inline constexpr auto layer_norm_gelu = [](auto x, auto weight, auto bias) {
+  return si::gelu(si::layer_norm(x, weight, bias, 1e-5f));
+};
 inline constexpr auto cross_entropy = [](auto logits, auto targets) { return si::cross_entropy(logits, targets); };
 inline constexpr auto column_sum = [](auto x) { return si::sum(x, si::axis<0>); };
 inline constexpr auto sum_of_squares = [](auto x) { return si::sum(x * x); };

@@ -12,13 +12,6 @@ using Rows = si::tensor<T, si::dyn, Width>;
 template <class T, long Width>
 using Row = si::tensor<T, Width>;
 
-constexpr auto add_rms_norm = [](auto x, auto residual, auto weight) {
-  auto sum = x + residual;
-  return std::tuple(sum, si::rms_norm(sum, weight, 1e-6f));
-};
-constexpr auto layer_norm_gelu = [](auto x, auto weight, auto bias) {
-  return si::gelu(si::layer_norm(x, weight, bias, 1e-5f));
-};
 template <long Axis>
 constexpr auto cumsum = [](auto x) { return si::cumsum(x, si::axis<Axis>); };
 constexpr auto var_mean = [](auto x) { return std::tuple(si::var(x, si::axis<-1>), si::mean(x, si::axis<-1>)); };

@@ -17,6 +17,32 @@ void add_column_sum(std::int64_t rows, std::int64_t columns) {
       {.rows = rows, .check_rows = whole, .width = columns, .low = 0});
 }
 
+template <class T>
+void add_column_folds(std::int64_t rows, std::int64_t columns) {
+  using X = si::tensor<T, si::dyn, width>;
+  using W = si::tensor<T, width>;
+  const auto name = [&](const char* family) { return named<T>(family, rows, columns); };
+  const settings s{.rows = rows, .check_rows = whole, .width = columns};
+  add(name("colvar"), si::fuse<X>([](auto x) { return si::var(x, si::axis<0>); }), in<X>{}, out<W>{}, s);
+  add(name("collse"), si::fuse<X>([](auto x) { return si::logsumexp(x, si::axis<0>); }), in<X>{}, out<W>{}, s);
+  add(name("colargmax"), si::fuse<X>([](auto x) { return si::argmax(x, si::axis<0>); }), in<X>{},
+      out<si::tensor<std::int64_t, width>>{}, s);
+  add(name("coldot"), si::fuse<X, X>([](auto x, auto y) { return si::sum(x * y, si::axis<0>); }), in<X, X>{}, out<W>{},
+      {.rows = rows, .check_rows = whole, .width = columns, .low = 0});
+}
+
+/// [batch, 512, 768]: the mean over what a mask leaves of a sequence.
+template <class T>
+void add_masked_mean() {
+  using X = si::tensor<T, si::dyn, 512, 768>;
+  using Mask = si::tensor<T, si::dyn, 512, 1>;
+  const std::int64_t batch = rows_of<T>(512 * 768);
+  constexpr auto sequence = si::axis<1>;
+  add(named<T>("masked_mean", batch, 512) + "x768",
+      si::fuse<X, Mask>([](auto x, auto mask) { return si::sum(x * mask, sequence) / si::sum(mask, sequence); }),
+      in<X, Mask>{}, out<si::tensor<T, si::dyn, 768>>{}, {.rows = batch, .check_rows = 8, .low = 0.5f});
+}
+
 constexpr auto center_and_scale = [](auto x) {
   constexpr auto middle = si::axis<1>;
   return (x - si::mean(x, middle, si::keepdim)) * si::rsqrt(si::var(x, middle, si::keepdim) + 1e-5f);
@@ -53,6 +79,9 @@ void add_all() {
     add(named<T>("argmax", rows, columns), si::fuse<X>(argmax), in<X>{}, out<si::tensor<std::int64_t, si::dyn>>{},
         {.rows = rows, .width = columns});
   }
+  for (const long columns : {1001, 5000}) add_column_folds<T>(rows_of<T>(columns), columns);
+  add_masked_mean<T>();
+  add_middle<T, 1000, 64>(), add_middle<T, 110, 200>(), add_middle<T, 128, 1001>();
   add_middle<T, 3, 50176>(), add_middle<T, 64, 3136>(), add_middle<T, 128, 768>();
 }
 

@@ -1,4 +1,4 @@
-// Pointwise kernels on odd sizes, misaligned data and broadcasts.
+// Pointwise kernels on odd sizes, misaligned data and broadcasts, and rotated heads.
 // SPDX-License-Identifier: BSL-1.0
 #include "shapes.cuh"
 
@@ -41,11 +41,36 @@ void add_broadcasts() {
   }
 }
 
+/// Halves of a head, or pairs, turned: x of [batch, 2048, 16, 2 * Half].
+template <long Half>
+constexpr auto rope_of_halves = [](auto x, auto cosine, auto sine) {
+  auto first = si::slice<-1, 0, Half>(x), second = si::slice<-1, Half>(x);
+  return x * cosine + si::concat<-1>(-second, first) * sine;
+};
+constexpr auto rope_of_pairs = [](auto x, auto cosine, auto sine) {
+  auto a = si::squeeze<-1>(si::slice<-1, 0, 1>(x)), b = si::squeeze<-1>(si::slice<-1, 1, 2>(x));
+  return si::stack<-1>(a * cosine - b * sine, a * sine + b * cosine);
+};
+template <class T, long Half>
+void add_rope() {
+  const std::int64_t batch = rows_of<T>(2048 * 16 * 2 * Half), rows = batch * 2048 * 16;
+  const settings s{.rows = batch, .check_rows = 1};
+  using Halves = si::tensor<T, si::dyn, 2048, 16, 2 * Half>;
+  using OfHalves = si::tensor<T, 2048, 1, 2 * Half>;
+  add(named<T>("rope_halves", rows, 2 * Half), si::fuse<Halves, OfHalves, OfHalves>(rope_of_halves<Half>),
+      in<Halves, OfHalves, OfHalves>{}, out<Halves>{}, s);
+  using Pairs = si::tensor<T, si::dyn, 2048, 16, Half, 2>;
+  using OfPairs = si::tensor<T, 2048, 1, Half>;
+  add(named<T>("rope_pairs", rows, 2 * Half), si::fuse<Pairs, OfPairs, OfPairs>(rope_of_pairs),
+      in<Pairs, OfPairs, OfPairs>{}, out<Pairs>{}, s);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   add_sizes<float>(), add_broadcasts<float>();
   add_sizes<si::bf16>(), add_broadcasts<si::bf16>();
   add_sizes<si::f16>();
+  add_rope<si::bf16, 64>(), add_rope<si::bf16, 65>(), add_rope<float, 65>();
   return run(argc, argv);
 }

@@ -28,6 +28,16 @@ void add_static_rows() {
 }
 
 template <class T>
+void add_fused_norms(std::int64_t columns) {
+  using X = si::tensor<T, si::dyn, width>;
+  using W = si::tensor<T, width>;
+  const std::int64_t rows = rows_of<T>(columns);
+  const settings s{.rows = rows, .width = columns};
+  add(named<T>("add_rmsnorm", rows, columns), si::fuse<X, X, W>(add_rms_norm), in<X, X, W>{}, out<X, X>{}, s);
+  add(named<T>("layernorm_gelu", rows, columns), si::fuse<X, W, W>(layer_norm_gelu), in<X, W, W>{}, out<X>{}, s);
+}
+
+template <class T>
 void add_cross_entropy(std::int64_t columns) {
   using X = si::tensor<T, si::dyn, width>;
   using Y = si::tensor<std::int64_t, si::dyn>;
@@ -50,6 +60,7 @@ int run_rows(int argc, char** argv) {
                                       {1000003, 1}})
     add_rows<T, width>(rows, columns, "");
   add_static_rows<T, 1000, 5000, 50257, 65536>();
+  for (const long columns : {1001, 5000, 30522, 50257}) add_fused_norms<T>(columns);
   for (const long columns : {1001, 30522, 50257}) add_cross_entropy<T>(columns);
   return run(argc, argv);
 }
