@@ -47,6 +47,15 @@ inline constexpr bool holds_columns = [] {
   return false;
 }();
 
+/// Registers that a reduction's state takes for each column of a thread, which counts for all of them alike.
+template <class S>
+inline constexpr int state_words = [] {
+  using state = typename reduction_of<S>::state;
+  if constexpr (!reduction_of<S>::is) return 0;
+  else if constexpr (requires(state s) { s.count; }) return static_cast<int>(sizeof(state) - sizeof(state::count)) / 4;
+  else return static_cast<int>(sizeof(state) + 3) / 4;
+}();
+
 /// Columns of rows that begin anywhere.
 template <class... S, class Args>
 void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift, std::int64_t most_splits,
@@ -54,10 +63,11 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   using B = sinter::body<S...>;
   using facts = column_shift_facts<B>;
   constexpr int width = facts::width, items = column_items_of<B>(facts::loads, width);
-  constexpr bool many = facts::loads > 1, holds = many && holds_columns<B>;
-  constexpr int words = width * ((facts::state_bytes + 3) / 4);  // of states; eight are taken to be light
-  constexpr int of_light = words <= 8 ? (holds ? 2 : many ? 3 : light_column_blocks) : 3;
-  constexpr int blocks = phase_facts<B>::is_light ? of_light : 1;
+  constexpr bool light = phase_facts<B>::is_light, many = facts::loads > 1;
+  constexpr int words = (0 + ... + state_words<S>)*width, folds = (0 + ... + (reduction_of<S>::is ? 1 : 0));
+  constexpr bool small = facts::state_bytes <= 4, fits_three = folds == 1 || words <= 20;
+  constexpr int of_small = many && holds_columns<B> ? 2 : many ? 3 : light_column_blocks;
+  constexpr int blocks = !light ? 1 : small ? of_small : fits_three ? 3 : 1;
   const bool shifted = shift.first != 0 || shift.step != 0;
   // Left to itself the assembler has two blocks run at once.
   constexpr std::int64_t at_once = column_blocks / light_column_blocks * (blocks > 1 ? blocks : 2);
