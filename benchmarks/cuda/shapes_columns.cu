@@ -37,9 +37,8 @@ void add_masked_mean() {
   using X = si::tensor<T, si::dyn, 512, 768>;
   using Mask = si::tensor<T, si::dyn, 512, 1>;
   const std::int64_t batch = rows_of<T>(512 * 768);
-  constexpr auto sequence = si::axis<1>;
   add(named<T>("masked_mean", batch, 512) + "x768",
-      si::fuse<X, Mask>([](auto x, auto mask) { return si::sum(x * mask, sequence) / si::sum(mask, sequence); }),
+      si::fuse<X, Mask>([](auto x, auto mask) { return si::sum(x * mask, si::axis<1>) / si::sum(mask, si::axis<1>); }),
       in<X, Mask>{}, out<si::tensor<T, si::dyn, 768>>{}, {.rows = batch, .check_rows = 8, .low = 0.5f});
 }
 
