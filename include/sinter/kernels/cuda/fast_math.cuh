@@ -9,6 +9,7 @@
 
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/op.hpp"
+#include "sinter/kernels/cuda/phase_facts.hpp"
 
 namespace sinter::cuda::detail {
 
@@ -106,10 +107,11 @@ template <class Op, class T>
 struct function_of {
   using type = Op;
 };
-#define SINTER_FAST(name, dtype, ...)    \
-  template <>                            \
-  struct function_of<ops::name, dtype> { \
-    using type = fast::__VA_ARGS__;      \
+#define SINTER_FAST(name, dtype, ...)                                                 \
+  static_assert(is_light_of<ops::name, dtype>, "phase_facts.hpp names this one, too"); \
+  template <>                                                                         \
+  struct function_of<ops::name, dtype> {                                              \
+    using type = fast::__VA_ARGS__;                                                   \
   };
 #define SINTER_FAST_16_BIT(name) SINTER_FAST(name, f16, name) SINTER_FAST(name, bf16, name)
 SINTER_FAST_16_BIT(exp)
