@@ -141,6 +141,14 @@ using scattered = body<scalar<0, float>, load<0, std::int64_t, at<0, x_term<1, 8
                        scatter_store<1, float, 0, at<0, x_term<1, 1, 8>>, 1, 8, 6, -1>>;
 static_assert(cuda::detail::loose_facts<scattered>::width == 0);
 
+/// Do the launches of so many rows of 2 * Half columns go in chunks, wherever they lie in memory?
+template <class T, long Half>
+bool rotates_in_chunks(std::int64_t rows) {
+  auto args = make_args<3, 1, 2>(rows * 2 * Half, 1);
+  for (int slot = 0; slot < 3; ++slot) args.pointers[slot] = reinterpret_cast<void*>((slot + 1) * (1 << 20) + 16);
+  return cuda::detail::loose_facts<rotated<T, Half>>::plan(args).possible;
+}
+
 }  // namespace
 
 TEST_CASE("loose chunks, broadcasts of any width") {
@@ -162,4 +170,10 @@ TEST_CASE("loose chunks, slices, strides, concatenations and padding") {
   for (const std::int64_t rows : {1, 2, 37, 300})
     compare<strided_cast<std::uint8_t, float, 1001, 3>, std::uint8_t, float, float>("every third u8 -> f32",
                                                                                     {rows, 1001}, rows * 3003, 1, 0);
+}
+
+TEST_CASE("loose chunks, where a mask keeps halves of rows apart") {
+  for (const std::int64_t rows : {2, 37, 300})
+    CHECK(
+        (rotates_in_chunks<bf16, 65>(rows) && rotates_in_chunks<bf16, 50>(rows) && rotates_in_chunks<float, 65>(rows)));
 }
