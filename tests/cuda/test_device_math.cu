@@ -1,5 +1,6 @@
-// The device's sine, cosine and tangent of float against the C library's in double: near zero, in every octave up to
-// the largest float, on both sides of where the reduction becomes a call, and for what is not finite.
+// The device's sine, cosine, tangent and GELU of float against the C library's in double: near zero, in every octave up
+// to the largest float, on both sides of where the reduction becomes a call, and for what is not finite; and functions
+// of 16-bit values, all of them.
 // SPDX-License-Identifier: BSL-1.0
 #include <doctest/doctest.h>
 
@@ -20,7 +21,10 @@ __global__ void evaluate(const float* x, float* y, int size) {
   y[i] = sinter::math::sin(x[i]);
   y[size + i] = sinter::math::cos(x[i]);
   y[2 * size + i] = sinter::math::tan(x[i]);
+  y[3 * size + i] = sinter::math::gelu(x[i]);
 }
+
+double gelu(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
 
 /// Distance in units of the last place of the true value.
 double ulp(float got, double truth) {
@@ -32,7 +36,7 @@ double ulp(float got, double truth) {
 
 }  // namespace
 
-TEST_CASE("sine, cosine and tangent of float") {
+TEST_CASE("sine, cosine, tangent and GELU of float") {
   std::vector<float> x = {0.0f, -0.0f, 48000.0f, std::nextafter(48000.0f, 0.0f), -48000.0f};
   for (std::uint32_t u = 0; u < 0x7f800000u; u += 1021) {
     x.push_back(sinter::math::straight::from_bits(u));
@@ -41,33 +45,40 @@ TEST_CASE("sine, cosine and tangent of float") {
   const int size = static_cast<int>(x.size());
   float *in = nullptr, *out = nullptr;
   REQUIRE(cudaMalloc(&in, sizeof(float) * x.size()) == cudaSuccess);
-  REQUIRE(cudaMalloc(&out, 3 * sizeof(float) * x.size()) == cudaSuccess);
+  REQUIRE(cudaMalloc(&out, 4 * sizeof(float) * x.size()) == cudaSuccess);
   REQUIRE(cudaMemcpy(in, x.data(), sizeof(float) * x.size(), cudaMemcpyHostToDevice) == cudaSuccess);
   evaluate<<<(size + 255) / 256, 256>>>(in, out, size);
-  std::vector<float> y(3 * x.size());
+  std::vector<float> y(4 * x.size());
   REQUIRE(cudaMemcpy(y.data(), out, sizeof(float) * y.size(), cudaMemcpyDeviceToHost) == cudaSuccess);
-  double worst[3] = {};
+  double worst[3] = {}, worst_gelu = 0;
   for (int i = 0; i < size; ++i) {
     const double v = x[static_cast<std::size_t>(i)], truth[3] = {std::sin(v), std::cos(v), std::tan(v)};
     for (int k = 0; k < 3; ++k) worst[k] = std::max(worst[k], ulp(y[static_cast<std::size_t>(k * size + i)], truth[k]));
+    const double error = std::fabs(y[static_cast<std::size_t>(3 * size + i)] - gelu(v));
+    if (std::fabs(v) > 1e-30) worst_gelu = std::max(worst_gelu, error / std::fabs(v));
+    else CHECK(error < 1e-37);
   }
   MESSAGE("worst ulp: sin " << worst[0] << ", cos " << worst[1] << ", tan " << worst[2]);
   CHECK(worst[0] < 1.6);
   CHECK(worst[1] < 1.6);
   CHECK(worst[2] < 3.3);
+  MESSAGE("GELU: " << worst_gelu << " |x|");
+  CHECK(worst_gelu < 1.5e-7);
   CHECK(cudaFree(in) == cudaSuccess);
   CHECK(cudaFree(out) == cudaSuccess);
 }
 
-TEST_CASE("sine of what is not finite is NaN") {
+TEST_CASE("of what is not finite the sine is NaN, and GELU what it is") {
   const float x[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                      std::numeric_limits<float>::quiet_NaN()};
-  float *in = nullptr, y[9];
+  float *in = nullptr, y[12];
   REQUIRE(cudaMalloc(&in, sizeof x + sizeof y) == cudaSuccess);
   REQUIRE(cudaMemcpy(in, x, sizeof x, cudaMemcpyHostToDevice) == cudaSuccess);
   evaluate<<<1, 32>>>(in, in + 3, 3);
   REQUIRE(cudaMemcpy(y, in + 3, sizeof y, cudaMemcpyDeviceToHost) == cudaSuccess);
-  for (float v : y) CHECK(std::isnan(v));
+  for (int i = 0; i < 9; ++i) CHECK(std::isnan(y[i]));
+  CHECK(y[9] == x[0]);
+  CHECK(std::isnan(y[11]));
   CHECK(cudaFree(in) == cudaSuccess);
 }
 
@@ -138,11 +149,10 @@ TEST_CASE("functions of 16-bit values") {
 TEST_CASE("tanh and gelu of 16-bit values") {
   namespace ops = sinter::ops;
   const auto tanh = [](double x) { return std::tanh(x); };
-  const auto gelu = [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); };
   CHECK(worst_of_short<ops::tanh, sinter::f16>(11, 0, tanh) < 0.25);
   CHECK(worst_of_short<ops::tanh, sinter::bf16>(8, 0, tanh) < 0.25);
   CHECK(worst_of_short<ops::gelu, sinter::f16>(11, 1.5e-8, gelu) < 0.25);
-  CHECK(worst_of_short<ops::gelu, sinter::bf16>(8, 4e-7, gelu) < 0.25);
+  CHECK(worst_of_short<ops::gelu, sinter::bf16>(8, 1.5e-8, gelu) < 0.25);
 }
 
 TEST_CASE("fast functions keep NaN") {

@@ -171,10 +171,15 @@ SINTER_HOST_DEVICE constexpr T silu(T x) {
 
 template <class T>
 SINTER_HOST_DEVICE constexpr T gelu(T x) {
-#ifndef __CUDA_ARCH__
-  if constexpr (std::is_same_v<T, float>) return straight::gelu(x);
+  if constexpr (std::is_same_v<T, float>) {
+#ifdef __CUDA_ARCH__
+    return device::gelu(x);
+#else
+    return straight::gelu(x);
 #endif
-  return T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752440)));
+  } else {
+    return T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752440)));
+  }
 }
 
 /// (1 + tanh(u)) / 2 is sigmoid(2u): one exponential, and no cancellation for negative x.

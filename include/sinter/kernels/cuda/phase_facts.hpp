@@ -27,11 +27,12 @@ inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
 template <class Op>
 inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
                                            ops::rsqrt, ops::square, ops::relu, ops::maximum, ops::minimum>;
-/// So are the fast forms (fast_math.cuh) of functions of 16-bit values.
+/// So are the fast forms of functions of 16-bit values (fast_math.cuh), and the GELU of float.
 template <class Op, class T>
-inline constexpr bool is_light_of =
-    is_light<Op> ||
-    (sizeof(T) == 2 && is_one_of<Op, ops::gelu, ops::gelu_tanh, ops::sigmoid, ops::silu, ops::tanh>);
+inline constexpr bool is_light_of = is_light<Op> ||
+                                    (sizeof(T) == 2 &&
+                                     is_one_of<Op, ops::gelu_tanh, ops::sigmoid, ops::silu, ops::tanh>) ||
+                                    (sizeof(T) <= 4 && is_one_of<Op, ops::gelu>);
 /// Those of one value per row may take some more.
 template <class Op, class T>
 inline constexpr bool is_light_per_row = is_light_of<Op, T> || is_one_of<Op, ops::log, ops::isinf, ops::where>;
