@@ -133,10 +133,9 @@ inline constexpr bool holds_many = [] {
               phases::facts::facts.info[s].kind == statement_kind::source;
   return phases::is_light && phases::kept_bytes <= 4 && phases::late_bytes <= 8 && inputs <= 1;
 }();
-/// How rows of run-time length are held: short ones by few lanes of a warp, others in up to few_threads threads with
-/// `few` groups each, longer ones in up to `threads` with `many`: fewer warps wait for each other (so few_threads is
-/// the least for which only two of eight groups are not whole). Every row has as many groups as there are threads for
-/// the first few_full or full of each, so that only the others are asked for one by one.
+/// How rows of run-time length are held: by up to four threads with two groups each, eight with `few`, or up to
+/// `threads` with `many`: the fewer threads, the fewer places for groups are empty. All have full_of(items) groups at
+/// least, so that only the others are asked for one by one.
 template <class Body, int Width>
 struct dynamic_rows {
   using phases = phase_facts<Body>;
@@ -148,23 +147,11 @@ struct dynamic_rows {
   // 64 values of 16 bits, and two weights of as many, but then no other register.
   static constexpr bool packs =
       holds_many<Body> && phases::kept_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
-  static constexpr int some = lanes_of_body<Body>.some, few_threads = 144;
-  static constexpr int threads = holds_many<Body> && !packs ? 1024 : 512;
+  static constexpr int some = lanes_of_body<Body>.some, threads = holds_many<Body> && !packs ? 1024 : 512;
   static constexpr int few = items_of(some, Width), many = items_of(packs ? 2 * some : some, Width);
-  static constexpr int few_full = few < 8 ? few / 2 : 4;
-  // Of rows that would have up to four threads, which ask for 64 bytes of a row at once, so that each line is asked for
-  // again and again, a thread has two groups.
-  static constexpr int short_items = few < 2 ? few : 2, short_groups = few < 16 ? 4 * few : 64;
-  static constexpr int full = [] {
-    constexpr int least = few_threads * few + 1;
-    int whole = many;
-    for (int count = row_of(least, many).threads; count <= threads; count += 32) {
-      const int shortest = (count - 32) * many + 1;  // of the rows of so many threads
-      const int now = full_items(shortest < least ? least : shortest, count, many);
-      whole = now < whole ? now : whole;
-    }
-    return whole;
-  }();
+  static constexpr int full_of(int items) { return items < 8 ? items / 2 : 4; }
+  // Few threads ask for 64 bytes of a row at once, so that each line is asked for again and again.
+  static constexpr int short_items = few < 2 ? few : 2, short_groups = few < 16 ? 4 * few : 64, few_groups = 8 * few;
 };
 
 /// The shape for a row of rnumel elements, read `width` at a time; kept, late: of phase_facts.
@@ -180,14 +167,19 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes,
             // Of wider values few to a thread: the registers that are left let more threads run at once.
         whole[] = {{few, 32}, {few, 512}, {few, 1024}, {most, 512}, {most, 512}, {most, 1024}};
     const auto& candidates = lanes.most > 32 || lanes.kept < 4 ? packed : whole;
+    row_shape best;
     for (const auto& c : candidates) {
       if ((groups + c.items - 1) / c.items > c.threads) continue;
       row_shape shape = row_of(groups, c.items);
       // What asks for its last groups by itself takes registers, and blocks: a thread then has more of them.
       if (&candidates == &packed && c.threads > 32 && c.items < some && groups % shape.threads != 0) continue;
       shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);  // what powers of two left over
-      return shape;
+      if (&candidates == &whole) return shape;
+      // Then others only if they leave fewer places empty, by a tenth: a warp takes as long for one group as for all.
+      const bool fuller = 10 * shape.threads * shape.items < 9 * best.threads * best.items && shape.threads >= 8;
+      if (!best.persistent || fuller) best = shape;
     }
+    if (best.persistent) return best;
   }
   return {false, looped_block(can_split), 1, can_split ? few : 4};
 }

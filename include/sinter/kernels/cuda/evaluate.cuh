@@ -139,6 +139,7 @@ __device__ __forceinline__ void evaluate_rest(Frame& f, const tile<typename Fram
   if constexpr (others::facts.count > 0 || !std::is_same_v<Step, no_step>) {
 #pragma unroll
     for (int u = 0; u < Frame::tiling::items; ++u) {
+      if (Frame::tiling::skips && u > 0 && !t.ok[u]) continue;
       run_statements(sinter::detail::listed<others>{}, at, u);
       step(u);
     }

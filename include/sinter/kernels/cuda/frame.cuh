@@ -29,6 +29,7 @@ struct tiling {
   static constexpr bool stages = false;
   static constexpr bool reads_ahead = false;  // all of a tile's before anything is stored: results lie near
   static constexpr bool guards = false;       // loads look whether an item is `ok`
+  static constexpr bool skips = false;        // ... and so does all else; the first item is
   static constexpr bool even = false;         // items are as far apart as the first two, `ok` or not
   static constexpr bool scattered = false;    // items are not evenly apart
   static constexpr bool adjoining = false;    // beside what is staged others may be writing

@@ -99,8 +99,10 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
     };
     if (groups <= 0) return false;
     if (groups <= rows::short_groups) return hold.template operator()<rows::short_items, 256, 1>();
-    if (groups <= rows::few_threads * rows::few) return hold.template operator()<rows::few, 256, rows::few_full>();
-    if (groups <= rows::threads * rows::many) return hold.template operator()<rows::many, rows::threads, rows::full>();
+    if constexpr (rows::few < rows::many)
+      if (groups <= rows::few_groups) return hold.template operator()<rows::few, 256, rows::full_of(rows::few)>();
+    if (groups <= rows::threads * rows::many)
+      return hold.template operator()<rows::many, rows::threads, rows::full_of(rows::many)>();
   }
   return false;
 }

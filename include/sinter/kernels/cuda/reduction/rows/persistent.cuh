@@ -18,7 +18,7 @@ namespace detail {
 template <class Body, int Width, int Items, bool Guards = false>
 struct held_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool packed = Width * Items > few_lanes&& phase_facts<Body>::recomputes;
-  static constexpr bool guards = Guards;
+  static constexpr bool guards = Guards, skips = Guards;
   static constexpr int most_waiting = 64;
   template <int I>
   static constexpr bool packs = packed&& phase_facts<Body>::packs(I);

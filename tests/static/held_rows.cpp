@@ -1,0 +1,53 @@
+// How many threads hold a row in registers, and how many groups of neighbours each of them has.
+#include <sinter/kernels/cuda/choose.hpp>
+
+using namespace sinter;
+using namespace sinter::cuda::detail;
+
+namespace {
+
+using along_row = at<0, term<loop_var::x, 1, 0, 65536>, term<loop_var::r, 1, 0, 1>>;
+/// x - max(x)
+template <class T>
+using shifted =
+    body<load<0, T, along_row>, reduce<ops::amax, T, T, 0>, compute<ops::sub, T, T, 0, 1>, store<1, T, 2, along_row>>;
+/// The same of a sum that waits as it was computed.
+template <class T>
+using sum_shifted = body<load<0, T, along_row>, load<1, T, along_row>, compute<ops::add, T, T, 0, 1>,
+                         reduce<ops::amax, T, T, 2>, compute<ops::sub, T, T, 2, 3>, store<2, T, 4, along_row>>;
+
+/// Does every row have as many groups as its kernel takes for granted, and as few as its threads hold?
+template <class Body, int Width>
+constexpr bool rows_suit() {
+  using rows = dynamic_rows<Body, Width>;
+  for (int groups = 1; groups <= rows::threads * rows::many; ++groups) {
+    const bool is_short = groups <= rows::short_groups, is_few = groups <= rows::few_groups && rows::few < rows::many;
+    const int items = is_short ? rows::short_items : is_few ? rows::few : rows::many;
+    const int full = is_short ? 1 : rows::full_of(items);
+    const row_shape shape = row_of(groups, items);
+    if (groups < shape.threads * full || groups > shape.threads * items) return false;
+    if (shape.block() > (is_short || is_few ? 256 : rows::threads)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+static_assert(dynamic_rows<shifted<bf16>, 8>::many == 8 && rows_suit<shifted<bf16>, 8>());
+static_assert(dynamic_rows<sum_shifted<bf16>, 8>::many == 4 && rows_suit<sum_shifted<bf16>, 8>());
+static_assert(rows_suit<shifted<float>, 4>() && rows_suit<sum_shifted<float>, 4>());
+static_assert(rows_suit<shifted<double>, 2>() && rows_suit<shifted<bf16>, 4>() && rows_suit<shifted<bf16>, 2>());
+
+namespace {
+
+/// Of rows of bf16 values, which wait as they lie in memory.
+constexpr bool is(std::int64_t length, int threads, int items) {
+  const row_shape shape = choose_row(length, 8, lanes_of_row(2, 0, 0), false);
+  return shape.persistent && shape.threads == threads && shape.items == items;
+}
+
+}  // namespace
+
+static_assert(is(512, 32, 2) && is(1024, 32, 4) && is(5000, 160, 4), "all threads have as much");
+static_assert(is(264, 8, 5) && is(520, 16, 5) && is(1032, 32, 5), "two or three groups would leave half of them empty");
+static_assert(is(200, 16, 2), "four threads would ask for each line again");
