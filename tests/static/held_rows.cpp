@@ -20,13 +20,13 @@ using sum_shifted = body<load<0, T, along_row>, load<1, T, along_row>, compute<o
 template <class Body, int Width>
 constexpr bool rows_suit() {
   using rows = dynamic_rows<Body, Width>;
-  for (int groups = 1; groups <= rows::threads * rows::many; ++groups) {
-    const bool is_short = groups <= rows::short_groups, is_few = groups <= rows::few_groups && rows::few < rows::many;
-    const int items = is_short ? rows::short_items : is_few ? rows::few : rows::many;
+  for (int groups = 1; groups <= rows::threads * rows::few; ++groups) {
+    const bool is_short = groups <= rows::short_groups;
+    const int items = is_short ? rows::short_items : rows::takes_few(groups) ? rows::few : rows::many;
     const int full = is_short ? 1 : rows::full_of(items);
     const row_shape shape = row_of(groups, items);
     if (groups < shape.threads * full || groups > shape.threads * items) return false;
-    if (shape.block() > (is_short || is_few ? 256 : rows::threads)) return false;
+    if (shape.block() > (is_short ? 256 : rows::threads)) return false;
   }
   return true;
 }
@@ -34,8 +34,10 @@ constexpr bool rows_suit() {
 }  // namespace
 
 static_assert(dynamic_rows<shifted<bf16>, 8>::many == 8 && rows_suit<shifted<bf16>, 8>());
-static_assert(dynamic_rows<sum_shifted<bf16>, 8>::many == 4 && rows_suit<sum_shifted<bf16>, 8>());
-static_assert(rows_suit<shifted<float>, 4>() && rows_suit<sum_shifted<float>, 4>());
+static_assert(dynamic_rows<sum_shifted<bf16>, 8>::few == 2 && rows_suit<sum_shifted<bf16>, 8>());
+static_assert(dynamic_rows<sum_shifted<bf16>, 8>::takes_few(125) && !dynamic_rows<sum_shifted<bf16>, 8>::takes_few(96));
+static_assert(dynamic_rows<shifted<float>, 4>::takes_few(8192) && rows_suit<shifted<float>, 4>() &&
+              rows_suit<sum_shifted<float>, 4>());
 static_assert(rows_suit<shifted<double>, 2>() && rows_suit<shifted<bf16>, 4>() && rows_suit<shifted<bf16>, 2>());
 
 namespace {

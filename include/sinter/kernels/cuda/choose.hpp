@@ -122,20 +122,23 @@ constexpr int full_items(std::int64_t groups, int threads, int items) {
   return groups / threads < items ? static_cast<int>(groups / threads) : items;
 }
 
-/// Does a thread hold 32 values of four bytes of one input, or as many as those take as they lie in memory, in 64
-/// registers?
+/// Loads of row values for the first phase.
 template <class Body>
-inline constexpr bool holds_many = [] {
+inline constexpr int row_inputs = [] {
   using phases = phase_facts<Body>;
   int inputs = 0;
   for (int s = 0; s < phases::size; ++s)
     inputs += phases::is_element(s) && phases::stored_bytes(s) > 0 && phases::first(s) == 0 &&
               phases::facts::facts.info[s].kind == statement_kind::source;
-  return phases::is_light && phases::kept_bytes <= 4 && phases::late_bytes <= 8 && inputs <= 1;
+  return inputs;
 }();
-/// How rows of run-time length are held: by up to four threads with two groups each, eight with `few`, or up to
-/// `threads` with `many`: the fewer threads, the fewer places for groups are empty. All have full_of(items) groups at
-/// least, so that only the others are asked for one by one.
+/// Does a thread hold 32 values of four bytes of one input, or as many as those take as they lie in memory, in 64
+/// registers?
+template <class Body>
+inline constexpr bool holds_many = phase_facts<Body>::is_light&& phase_facts<Body>::kept_bytes <= 4 &&
+                                   phase_facts<Body>::late_bytes <= 8 && row_inputs<Body> <= 1;
+/// How rows of run-time length are held: by up to four threads with two groups each, or up to `threads` with `few` or
+/// `many`. All have full_of(items) groups at least, so that only the others are asked for one by one.
 template <class Body, int Width>
 struct dynamic_rows {
   using phases = phase_facts<Body>;
@@ -147,11 +150,24 @@ struct dynamic_rows {
   // 64 values of 16 bits, and two weights of as many, but then no other register.
   static constexpr bool packs =
       holds_many<Body> && phases::kept_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
-  static constexpr int some = lanes_of_body<Body>.some, threads = holds_many<Body> && !packs ? 1024 : 512;
-  static constexpr int few = items_of(some, Width), many = items_of(packs ? 2 * some : some, Width);
+  static constexpr int threads = holds_many<Body> && !packs ? 1024 : 512;
+  static constexpr held_lanes lanes = lanes_of_body<Body>;
+  static constexpr bool several = row_inputs<Body> > 1;  // of which a thread waits for as much in fewer groups
+  static constexpr int few = items_of(several ? lanes.few : lanes.some, Width),
+                       many = items_of(packs ? 2 * lanes.some : lanes.some, Width);
   static constexpr int full_of(int items) { return items < 8 ? items / 2 : 4; }
   // Few threads ask for 64 bytes of a row at once, so that each line is asked for again and again.
-  static constexpr int short_items = few < 2 ? few : 2, short_groups = few < 16 ? 4 * few : 64, few_groups = 8 * few;
+  static constexpr int short_items = few < 2 ? few : 2, short_groups = few < 16 ? 4 * few : 64;
+  /// Fewer threads leave fewer places for groups empty: of one input that counts where eight threads or more are left,
+  /// of several where a warp is enough and a fifth is saved.
+  static constexpr bool takes_few(std::int64_t groups) {
+    const auto places = [&](int items) {
+      const std::int64_t own = row_of(groups, items).threads;
+      return (groups + own - 1) / own * own;
+    };
+    if (!several) return few == many || groups <= 8 * few;
+    return groups > 32 * many || 5 * places(many) > 4 * places(few);
+  }
 };
 
 /// The shape for a row of rnumel elements, read `width` at a time; kept, late: of phase_facts.

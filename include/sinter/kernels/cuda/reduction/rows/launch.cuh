@@ -91,7 +91,7 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
   // One phase gains nothing from holding the row.
   if constexpr (phase_facts<held>::kept_bytes > 0) {
     const std::int64_t groups = args.rnumel / Width;
-    const auto hold = [&]<int Items, int MaxBlock, int Full>() {
+    const auto hold = [&]<int Items, int MaxBlock, int Full = rows::full_of(Items)>() {
       row_shape shape = row_of(groups, Items);
       if (shape.threads == 1) shape.rows = MaxBlock;  // fewer blocks to begin
       launch_held<Width, Items, 0, MaxBlock, Full>(held{}, args, shape, stream, name);
@@ -99,10 +99,11 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
     };
     if (groups <= 0) return false;
     if (groups <= rows::short_groups) return hold.template operator()<rows::short_items, 256, 1>();
+    if (rows::takes_few(groups) && groups <= rows::threads * rows::few)
+      return hold.template operator()<rows::few, rows::threads>();
     if constexpr (rows::few < rows::many)
-      if (groups <= rows::few_groups) return hold.template operator()<rows::few, 256, rows::full_of(rows::few)>();
-    if (groups <= rows::threads * rows::many)
-      return hold.template operator()<rows::many, rows::threads, rows::full_of(rows::many)>();
+      if (groups <= rows::threads * rows::many && (!rows::several || groups <= 32 * rows::many))
+        return hold.template operator()<rows::many, rows::threads>();
   }
   return false;
 }
@@ -248,7 +249,9 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     constexpr bool always = crowded || Pinned == row_kernel::swept;
     if constexpr (constexpr long length = always ? -1 : StaticRnumel; sweeps_rows<Body, length>) {
       const bool wide = width > 1 && fits;
-      const bool swept = splits > 1 ? sweeps_one<Body> || !wide : always || args.rnumel >= swept_least<Body>(wide);
+      const bool alone = !wide && 2 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
+      const bool swept =
+          splits > 1 ? sweeps_one<Body> || !wide : always || alone || args.rnumel >= swept_least<Body>(wide);
       if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
     }
   }
