@@ -83,8 +83,21 @@ inline constexpr row_shape shifted_shape = [] {
   }
 }();
 
+/// Are rows of whole vectors, longer than registers hold, staged too? Not where several weights come from the L2 again
+/// for each row: streamed, the next row's values are on their way with them.
+template <class Held, int Width, bool CanSplit>
+inline constexpr bool stages_vectors = Width > 1 && !CanSplit && phase_facts<Held>::kept_bytes > 0 &&
+                                       staged_facts<Held>::facts.possible&& stream_facts<Held>::shared_loads <= 1;
+/// Groups of the longest row of run-time length that is held where it could be. Where more than a word of each element
+/// waits, and weights too, registers are few.
+template <class Held, int Width, bool CanSplit>
+inline constexpr std::int64_t most_held_groups = [] {
+  const bool crowded = phase_facts<Held>::kept_bytes > 4 && stream_facts<Held>::shared_loads > 0;
+  return crowded && stages_vectors<Held, Width, CanSplit> ? 64 : narrow_limit;
+}();
+
 /// Rows of run-time length that registers hold. False: it was not launched.
-template <int Width, class... S, class Args>
+template <int Width, std::int64_t MostGroups, class... S, class Args>
 bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using held = body<S...>;
   using rows = dynamic_rows<held, Width>;
@@ -97,7 +110,7 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
       launch_held<Width, Items, 0, MaxBlock, Full>(held{}, args, shape, stream, name);
       return true;
     };
-    if (groups <= 0) return false;
+    if (groups <= 0 || groups > MostGroups) return false;
     if (groups <= rows::short_groups) return hold.template operator()<rows::short_items, 256, 1>();
     if (rows::takes_few(groups) && groups <= rows::threads * rows::few)
       return hold.template operator()<rows::few, rows::threads>();
@@ -182,12 +195,6 @@ bool launch_shifted(body<S...>, const Args& args, cudaStream_t stream, const cha
   }
 }
 
-/// Are rows of whole vectors, longer than registers hold, staged too? Not where several weights of 16 bits come from
-/// the L2 again for each row: streamed, the next row's values are on their way with them.
-template <class Held, int Width, bool CanSplit>
-inline constexpr bool stages_vectors =
-    !CanSplit && phase_facts<Held>::kept_bytes > 0 && Width > 4 && stream_facts<Held>::shared_loads <= 1;
-
 /// Bytes of rows that the blocks of a multiprocessor hold in shared memory.
 inline constexpr std::int64_t most_held_by_all = 224 << 10;
 
@@ -265,8 +272,10 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   };
   if constexpr (may_be(row_kernel::grouped))
     if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes && group()) return;
-  if constexpr (StaticRnumel < 0 && may_be(row_kernel::held))
-    if (fits && splits <= 1 && launch_dynamic_held<width>(held{}, args, stream, name)) return;
+  if constexpr (StaticRnumel < 0 && may_be(row_kernel::held)) {
+    constexpr std::int64_t most = Pinned == row_kernel::held ? narrow_limit : most_held_groups<held, width, can_split>;
+    if (fits && splits <= 1 && launch_dynamic_held<width, most>(held{}, args, stream, name)) return;
+  }
   if constexpr (may_be(row_kernel::grouped))
     if (group()) return;
   if constexpr ((StaticRnumel < 0 || loose) && may_be(row_kernel::staged)) {
