@@ -35,6 +35,9 @@ void add_fused_norms(std::int64_t columns) {
   const settings s{.rows = rows, .width = columns};
   add(named<T>("add_rmsnorm", rows, columns), si::fuse<X, X, W>(add_rms_norm), in<X, X, W>{}, out<X, X>{}, s);
   add(named<T>("layernorm_gelu", rows, columns), si::fuse<X, W, W>(layer_norm_gelu), in<X, W, W>{}, out<X>{}, s);
+  add(named<T>("masked_softmax", rows, columns), si::fuse<X, X>(masked_softmax), in<X, X>{}, out<X>{}, s);
+  add(named<T>("gated_rmsnorm", rows, columns), si::fuse<X, X, W>(gated_rms_norm), in<X, X, W>{}, out<X>{}, s);
+  add(named<T>("rmsnorm_gradient", rows, columns), si::fuse<X, X, W>(rms_norm_gradient), in<X, X, W>{}, out<X>{}, s);
 }
 
 template <class T>
@@ -50,6 +53,7 @@ void add_cross_entropy(std::int64_t columns) {
 template <class T>
 int run_rows(int argc, char** argv) {
   for (const long columns : odd_widths) add_rows<T, width>(rows_of<T>(columns), columns, "");
+  for (const long columns : {264, 520, 1032, 2056, 4104}) add_rows<T, width>(rows_of<T>(columns), columns, "");
   for (const auto& [rows, columns] : {std::pair{1, 16777216},
                                       {2, 5000011},
                                       {16, 1000000},
@@ -59,7 +63,7 @@ int run_rows(int argc, char** argv) {
                                       {1000000, 7},
                                       {1000003, 1}})
     add_rows<T, width>(rows, columns, "");
-  add_static_rows<T, 1000, 5000, 50257, 65536>();
+  add_static_rows<T, 1000, 1032, 5000, 50257, 65536>();
   for (const long columns : {1001, 5000, 30522, 50257}) add_fused_norms<T>(columns);
   for (const long columns : {1001, 30522, 50257}) add_cross_entropy<T>(columns);
   return run(argc, argv);
