@@ -67,10 +67,29 @@ void add_rope() {
 
 }  // namespace
 
+/// Of other sizes than what they are made of.
+template <class From, class To>
+void add_cast(const char* name, std::int64_t size) {
+  using V = si::tensor<From, si::dyn>;
+  using U = si::tensor<To, si::dyn>;
+  constexpr auto cast = [](auto x) { return si::cast<To>(x); };
+  add(std::string("cast_") + name, si::fuse<V>(cast), in<V>{}, out<U>{}, {.rows = size});
+}
+template <class T>
+void add_masked(std::int64_t size) {
+  using V = si::tensor<T, si::dyn>;
+  using M = si::tensor<bool, si::dyn>;
+  constexpr auto dropout = [](auto x, auto mask) { return si::where(mask, x * 1.25f, 0.0f); };
+  add(named<T>("dropout", size), si::fuse<V, M>(dropout), in<V, M>{}, out<V>{}, {.rows = size});
+}
+
 int main(int argc, char** argv) {
   add_sizes<float>(), add_broadcasts<float>();
   add_sizes<si::bf16>(), add_broadcasts<si::bf16>();
   add_sizes<si::f16>();
+  add_cast<si::bf16, float>("bf16_to_f32", 40'000'000), add_cast<float, si::bf16>("f32_to_bf16", 40'000'000);
+  add_cast<std::int8_t, float>("i8_to_f32", 40'000'000), add_cast<std::int32_t, std::int64_t>("i32_to_i64", 20'000'000);
+  add_masked<float>(30'000'000), add_masked<si::bf16>(60'000'000);
   add_rope<si::bf16, 64>(), add_rope<si::bf16, 65>(), add_rope<float, 65>();
   return run(argc, argv);
 }

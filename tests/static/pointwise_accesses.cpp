@@ -44,4 +44,16 @@ static_assert(finds(390, 1, 130, {0, 65}) && finds(390, 1, 130, {65, 130}) && fi
 static_assert(finds(460, 1, 130, {65, 130}) && finds(500, 1, 130, {0, 65}) && finds(40, 1, 130, {65, 130}));
 static_assert(finds(700, 5, 20, {3, 8}) && finds(713, 5, 20, {3, 8}) && finds(12, 5, 20, {3, 8}));
 
+/// Stores are at most 16 bytes; what is only read may be wider.
+template <class From, class To>
+using converted = body<load<0, From, at_x>, cast_to<From, To, 0>, store<1, To, 1, at_x>>;
+static_assert(access_facts<converted<bf16, float>>::pointwise_width(-1) == 4);
+static_assert(access_facts<converted<float, bf16>>::pointwise_width(-1) == 8);
+static_assert(access_facts<converted<std::int8_t, bf16>>::pointwise_width(-1) == 8);
+
+/// A column's sum is stored once for all its rows.
+using column_sums = body<load<0, bf16, at<0, term<loop_var::r, 1, 0, 64>, x_term<>>>, reduce<ops::sum, float, float, 0>,
+                         store<1, float, 1, at_x>>;
+static_assert(access_facts<column_sums>::vector_width(loop_var::x, 64) == 8);
+
 }  // namespace

@@ -212,14 +212,27 @@ struct access_facts<body<S...>> {
     return halves > 2 * 4 * 28 * accesses;
   }();
 
+  /// Bytes of the largest element that is stored for each (x, r), or each x of a pointwise body; or 0.
+  static constexpr int largest_stored = [] {
+    using facts = body_facts<body<S...>>;
+    int most = 0;
+    for (int s = 0; s < size; ++s) {
+      const int bytes = along<loop_var::x, 1>.touches[s].bytes;
+      const bool each = !facts::has_reduction || facts::where(s) == scope::element;
+      if (facts::facts.info[s].kind == statement_kind::store && each && bytes > most) most = bytes;
+    }
+    return most;
+  }();
+
   /// Elements per access along v: the smallest element type moves at most 16 bytes at once, the largest at most 32, and
-  /// among such widths the one that moves most. `extent` of v is -1 when it is known at launch only.
+  /// among such widths the one that moves most. Stores are at most 16 bytes: of more the lanes of a warp would write
+  /// half a sector at a time. `extent` of v is -1 when it is known at launch only.
   static constexpr int vector_width(loop_var v, long extent) {
     int best = 1, most = 0;
     for (int width = 2; width <= 16; width *= 2) {
       if (extent >= 0 && (extent == 0 || extent % width != 0)) break;
       const table t = at(v, width);
-      if (t.bytes == 0 || width * t.smallest > 16 || width * t.largest > 32) continue;
+      if (t.bytes == 0 || width * t.smallest > 16 || width * t.largest > 32 || width * largest_stored > 16) continue;
       if (t.bytes >= most) best = width, most = t.bytes;
     }
     return best;
