@@ -80,7 +80,7 @@ void add_masked(std::int64_t size) {
   using V = si::tensor<T, si::dyn>;
   using M = si::tensor<bool, si::dyn>;
   constexpr auto dropout = [](auto x, auto mask) { return si::where(mask, x * 1.25f, 0.0f); };
-  add(named<T>("dropout", size), si::fuse<V, M>(dropout), in<V, M>{}, out<V>{}, {.rows = size});
+  add(std::string("dropout_") + name_of<T>, si::fuse<V, M>(dropout), in<V, M>{}, out<V>{}, {.rows = size});
 }
 
 int main(int argc, char** argv) {
