@@ -220,11 +220,12 @@ constexpr float erf(float x) {
   return with_sign(s * e.expm1 + (s - 1.0f), x);
 }
 
-/// x / 2 (1 + erf(x / sqrt 2)) to 1.5e-7 |x|. erf = 1 - (1 - r)^8, where r / |x| is a polynomial: three squarings cost
-/// less than an exponential, and never lead past 1. From gelu_end on erf is 1.
+/// Of gelu: where erf is 1, and the polynomial before.
 inline constexpr float gelu_end = 5.5437f;
 inline constexpr float gelu_root[] = {0x1.98844ep-4f,  0x1.1d353p-5f,   0x1.8286ecp-11f, -0x1.aeff62p-10f,
                                       -0x1.31781p-15f, 0x1.14903cp-14f, -0x1.17319p-17f, 0x1.72223ep-22f};
+/// x / 2 (1 + erf(x / sqrt 2)) to 1.5e-7 |x|. erf = 1 - (1 - r)^8, where r / |x| is the polynomial: three squarings
+/// cost less than an exponential, and never lead past 1.
 constexpr float gelu(float x) {
   const float half = 0.5f * x, a = magnitude(x), b = at_most<bits(gelu_end)>(a);
   const auto& c = gelu_root;

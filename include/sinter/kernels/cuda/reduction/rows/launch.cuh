@@ -256,6 +256,7 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     constexpr bool always = crowded || Pinned == row_kernel::swept;
     if constexpr (constexpr long length = always ? -1 : StaticRnumel; sweeps_rows<Body, length>) {
       const bool wide = width > 1 && fits;
+      // A row alone on a multiprocessor waits for itself.
       const bool alone = !wide && 2 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
       const bool swept =
           splits > 1 ? sweeps_one<Body> || !wide : always || alone || args.rnumel >= swept_least<Body>(wide);
