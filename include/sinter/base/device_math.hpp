@@ -77,7 +77,8 @@ __device__ __forceinline__ float horner(float x) {
   else return ::__fmaf_rn(horner<C, I + 1>(x), x, c);
 }
 
-/// As on the host (host_math.hpp), to 1.5e-7 |x|: half of what CUDA's erf takes, which has two branches.
+/// As on the host (host_math.hpp), to 1.5e-7 |x|: 17 instructions. With CUDA's erf it takes 25, of which nine select
+/// between two branches.
 __device__ inline float gelu(float x) {
   const float half = 0.5f * x, a = ::fminf(::fabsf(x), straight::gelu_end);
   float e = a * horner<straight::gelu_root>(a);

@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "sinter/base/arithmetic.hpp"
 #include "sinter/base/device_math.hpp"
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/op.hpp"
@@ -67,20 +68,13 @@ struct tanh<f16> {
   }
 };
 
-/// The lesser, or NaN.
-__device__ __forceinline__ float least(float x, float y) {
-  float z = 0;
-  asm("min.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
-  return z;
-}
-
 /// For f16 and bf16: max(x, 0) - |x| times the tail of the normal distribution, which is the sixteenth power of a
 /// polynomial: relative errors of at most 2^-14 for |x| < 4.2, from 5.9 on 1.1e-8 absolute.
 inline constexpr float tail_root[] = {0x1.ea4aa8p-1f,   -0x1.8727e4p-5f, -0x1.23cf02p-6f,
                                       -0x1.68fcacp-10f, 0x1.69fac8p-11f, -0x1.8038bap-15f};
 struct gelu {
   static __device__ __forceinline__ float apply(float x) {
-    const float a = least(::fabsf(x), 5.9f);
+    const float a = math::minimum(::fabsf(x), 5.9f);
     float tail = math::device::horner<tail_root>(a);
 #pragma unroll
     for (int i = 0; i < 4; ++i) tail *= tail;

@@ -112,11 +112,10 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
     };
     if (groups <= 0 || groups > MostGroups) return false;
     if (groups <= rows::short_groups) return hold.template operator()<rows::short_items, 256, 1>();
-    if (rows::takes_few(groups) && groups <= rows::threads * rows::few)
-      return hold.template operator()<rows::few, rows::threads>();
     if constexpr (rows::few < rows::many)
-      if (groups <= rows::threads * rows::many && (!rows::several || groups <= 32 * rows::many))
-        return hold.template operator()<rows::many, rows::threads>();
+      if (!rows::takes_few(groups))
+        return groups <= rows::threads * rows::many && hold.template operator()<rows::many, rows::threads>();
+    return groups <= rows::threads * rows::few && hold.template operator()<rows::few, rows::threads>();
   }
   return false;
 }
