@@ -14,6 +14,7 @@ namespace si = sinter;
 namespace {
 
 constexpr auto softmax = [](auto x) { return si::softmax(x); };
+constexpr auto squares = [](auto x) { return si::sum(x * x, si::axis<-1>); };
 constexpr auto variance = [](auto x) { return si::var(x, si::axis<-1>); };
 
 template <si::row_kernel Kind>
@@ -91,12 +92,12 @@ void check_static_softmax(const char* kernel, std::int64_t rows) {
   check_kind(kernel, si::fuse<pinned<Kind>, X>(softmax), rows * Columns, rows * Columns,
              [=](const auto& f, const auto& executor, float* x, float* y) { f(executor, X(x, rows), X(y, rows)); });
 }
-template <si::row_kernel Kind>
-void check_variance(const char* kernel, std::int64_t rows, std::int64_t columns) {
+template <si::row_kernel Kind, class Fn>
+void check_rows(const char* kernel, const Fn& fn, std::int64_t rows, std::int64_t columns) {
   using X = si::tensor<float, si::dyn, si::dim<"columns">>;
   using Y = si::tensor<float, si::dyn>;
   check_kind(
-      kernel, si::fuse<pinned<Kind>, X>(variance), rows * columns, rows,
+      kernel, si::fuse<pinned<Kind>, X>(fn), rows * columns, rows,
       [=](const auto& f, const auto& executor, float* x, float* y) { f(executor, X(x, rows, columns), Y(y, rows)); });
 }
 
@@ -108,13 +109,15 @@ TEST_CASE("rows of run-time length are reduced as options.row_kernel says") {
   check_softmax<looped>("reduction_looped", 100, 4096);
   check_softmax<looped>("reduction_looped", 100, 1001);
   check_softmax<held>("reduction_persistent", 100, 4096);
+  check_rows<held>("reduction_persistent", squares, 100, 1032);
+  check_rows<looped>("reduction_looped", squares, 100, 1032);
   check_softmax<runs>("reduction_short", 100, 101);
   check_softmax<staged>("reduction_staged", 100, 3001);
   check_softmax<streamed>("reduction_vectors", 300, 40001);
   check_softmax<grouped>(si::cuda::detail::kernels_overlap ? "reduction_grouped" : "reduction_looped", 100, 65537);
-  check_variance<swept>("reduction_swept", 100, 1001);
-  check_variance<swept>("reduction_swept", 100, 4096);
-  check_variance<looped>("reduction_looped", 100, 65537);
+  check_rows<swept>("reduction_swept", variance, 100, 1001);
+  check_rows<swept>("reduction_swept", variance, 100, 4096);
+  check_rows<looped>("reduction_looped", variance, 100, 65537);
 }
 
 TEST_CASE("rows of static length are reduced as options.row_kernel says") {

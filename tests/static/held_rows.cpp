@@ -16,12 +16,17 @@ template <class T>
 using sum_shifted = body<load<0, T, along_row>, load<1, T, along_row>, compute<ops::add, T, T, 0, 1>,
                          reduce<ops::amax, T, T, 2>, compute<ops::sub, T, T, 2, 3>, store<2, T, 4, along_row>>;
 
+/// Of one phase.
+template <class T>
+using summed =
+    body<load<0, T, along_row>, reduce<ops::sum, T, T, 0>, store<1, T, 1, at<0, term<loop_var::x, 1, 0, 1>>>>;
+
 /// Does every row have as many groups as its kernel takes for granted, and as few as its threads hold?
 template <class Body, int Width>
 constexpr bool rows_suit() {
   using rows = dynamic_rows<Body, Width>;
-  for (int groups = 1; groups <= rows::threads * rows::few; ++groups) {
-    const bool is_short = groups <= rows::short_groups;
+  for (int groups = rows::once ? 4 * rows::few + 1 : 1; groups <= rows::threads * rows::few; ++groups) {
+    const bool is_short = !rows::once && groups <= rows::short_groups;
     const int items = is_short ? rows::short_items : rows::takes_few(groups) ? rows::few : rows::many;
     const int full = is_short ? 1 : rows::full_of(items);
     const row_shape shape = row_of(groups, items);
@@ -38,6 +43,9 @@ static_assert(dynamic_rows<sum_shifted<bf16>, 8>::few == 2 && rows_suit<sum_shif
 static_assert(dynamic_rows<sum_shifted<bf16>, 8>::takes_few(125) && !dynamic_rows<sum_shifted<bf16>, 8>::takes_few(96));
 static_assert(dynamic_rows<shifted<float>, 4>::takes_few(8192) && rows_suit<shifted<float>, 4>() &&
               rows_suit<sum_shifted<float>, 4>());
+static_assert(rows_suit<summed<bf16>, 8>() && rows_suit<summed<float>, 4>() && rows_suit<summed<double>, 2>());
+static_assert(dynamic_rows<summed<bf16>, 8>::takes_few(125) && !dynamic_rows<summed<bf16>, 8>::takes_few(129) &&
+              !dynamic_rows<summed<bf16>, 8>::takes_few(25));
 static_assert(rows_suit<shifted<double>, 2>() && rows_suit<shifted<bf16>, 4>() && rows_suit<shifted<bf16>, 2>());
 
 namespace {

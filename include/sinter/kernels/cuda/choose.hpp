@@ -71,7 +71,7 @@ constexpr held_lanes lanes_of_row(int kept, int late, int singles) {
 template <class Body>
 inline constexpr held_lanes lanes_of_body = [] {
   using phases = phase_facts<Body>;
-  held_lanes lanes = lanes_of_row(phases::kept_bytes, phases::late_at_once, phases::single_loads(loop_var::r, 2) / 2);
+  held_lanes lanes = lanes_of_row(phases::held_bytes, phases::late_at_once, phases::single_loads(loop_var::r, 2) / 2);
   // Blocks that only read end sooner than new ones begin, unless they are of 64 bytes per thread; and weights are
   // waited for by fewer threads with more of the row.
   if (phases::read_bytes < 4 && (element_stores<Body> == 0 || phases::late_bytes > 2)) lanes.first = lanes.some;
@@ -88,7 +88,7 @@ struct held_needs {
   bool computes = false, loose = false, shifted = false;
 };
 template <class Body>
-inline constexpr held_needs needs_of_body{phase_facts<Body>::kept_bytes, phase_facts<Body>::late_at_once,
+inline constexpr held_needs needs_of_body{phase_facts<Body>::held_bytes, phase_facts<Body>::late_at_once,
                                           phase_facts<Body>::row_steps > 3};
 /// Registers of a thread that holds so many values.
 constexpr int held_registers(int block, int lanes, const held_needs& needs) {
@@ -135,10 +135,11 @@ inline constexpr int row_inputs = [] {
 /// Does a thread hold 32 values of four bytes of one input, or as many as those take as they lie in memory, in 64
 /// registers?
 template <class Body>
-inline constexpr bool holds_many = phase_facts<Body>::is_light&& phase_facts<Body>::kept_bytes <= 4 &&
+inline constexpr bool holds_many = phase_facts<Body>::is_light&& phase_facts<Body>::held_bytes <= 4 &&
                                    phase_facts<Body>::late_bytes <= 8 && row_inputs<Body> <= 1;
-/// How rows of run-time length are held: by up to four threads with two groups each, or up to `threads` with `few` or
-/// `many`. All have full_of(items) groups at least, so that only the others are asked for one by one.
+/// How rows of run-time length are held: by up to four threads with two groups each, if there are several phases, or up
+/// to `threads` with `few` or `many`. All have full_of(items) groups at least, so that only the others are asked for
+/// one by one.
 template <class Body, int Width>
 struct dynamic_rows {
   using phases = phase_facts<Body>;
@@ -149,9 +150,10 @@ struct dynamic_rows {
   }();
   // 64 values of 16 bits, and two weights of as many, but then no other register.
   static constexpr bool packs =
-      holds_many<Body> && phases::kept_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
+      holds_many<Body> && phases::held_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
   static constexpr int threads = holds_many<Body> && !packs ? 1024 : 512;
   static constexpr held_lanes lanes = lanes_of_body<Body>;
+  static constexpr bool once = phases::phases == 1;
   static constexpr bool several = row_inputs<Body> > 1;  // of which a thread waits for as much in fewer groups
   static constexpr int few = items_of(several ? lanes.few : lanes.some, Width),
                        many = items_of(packs ? 2 * lanes.some : lanes.some, Width);
@@ -159,12 +161,13 @@ struct dynamic_rows {
   // Few threads ask for 64 bytes of a row at once, so that each line is asked for again and again.
   static constexpr int short_items = few < 2 ? few : 2, short_groups = few < 16 ? 4 * few : 64;
   /// Fewer threads leave fewer places for groups empty: of one input that counts where eight threads or more are left,
-  /// of several where a warp is enough and a fifth is saved.
+  /// of several where a warp is enough and a fifth is saved, of one phase where a warp is not needed or a tenth saved.
   static constexpr bool takes_few(std::int64_t groups) {
     const auto places = [&](int items) {
       const std::int64_t own = row_of(groups, items).threads;
       return (groups + own - 1) / own * own;
     };
+    if (once) return few == many || (groups > 16 * few && 10 * places(many) > 9 * places(few));
     if (!several) return few == many || groups <= 8 * few;
     return groups > 32 * many || 5 * places(many) > 4 * places(few);
   }

@@ -52,6 +52,12 @@ inline constexpr int folded_evenly = -1;
 template <class T, class Result, int A>
 inline constexpr int folded_evenly<reduce<even_m2, T, Result, A>> = A;
 
+/// Is it where a value is that counts?
+template <class S>
+inline constexpr bool seeks_place = false;
+template <class Op, class T, class Result, int A>
+inline constexpr bool seeks_place<reduce<Op, T, Result, A>> = is_one_of<Op, ops::argmax, ops::argmin>;
+
 template <class S>
 inline constexpr bool is_half_load = false;
 template <int Slot, class At, int Mask>
@@ -99,13 +105,14 @@ struct phase_facts<body<S...>> {
     return again <= 8;
   }();
   static constexpr bool is_seen_twice(int s) { return ((folded_evenly<S> == s) || ...); }
-  /// A load whose values wait as they lie in memory: for a later phase or a second look, and of f16 also for others of
-  /// their own, because nvcc 13.0 converts f16 as soon as it is there, but bf16 where it is used.
+  /// A load whose values wait as they lie in memory: for a later phase or a second look, for all folds of the only
+  /// phase, and of f16 also for others of their own, because nvcc 13.0 converts f16 as soon as it is there, but bf16
+  /// where it is used.
   static constexpr bool packs(int s) {
     constexpr bool is_half[] = {is_half_load<S>..., false};
     const auto& info = facts::facts.info[s];
     return recomputes && info.kind == statement_kind::source && is_element(s) && info.operands[0] < 0 &&
-           stored_bytes(s) == 2 && (last(s) > first(s) || is_seen_twice(s) || is_half[s]);
+           stored_bytes(s) == 2 && (last(s) > first(s) || is_seen_twice(s) || phases == 1 || is_half[s]);
   }
   /// Is there a fold that looks twice, and all of them at what waits so?
   static constexpr bool folds_evenly =
@@ -140,6 +147,18 @@ struct phase_facts<body<S...>> {
       if (alive > most) most = alive;
     }
     return most;
+  }();
+
+  /// Bytes of registers per element of a row that wait at once in a kernel that holds it: between two phases, or until
+  /// all of the only one has come. What looks for places looks at them twice.
+  static constexpr int held_bytes = [] {
+    constexpr int words[] = {value_words<typename statement_facts<S>::value_type>..., 0};
+    if (phases != 1) return kept_bytes;
+    int waiting = 0;
+    for (int s = 0; s < size; ++s)
+      if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && stored_bytes(s) > 0)
+        waiting += packs(s) ? 2 : 4 * words[s];
+    return (seeks_place<S> || ...) && waiting < 4 ? 4 : waiting;
   }();
 
   /// Is it known how many registers the arithmetic takes? And where a thread holds its part of a row and no more?

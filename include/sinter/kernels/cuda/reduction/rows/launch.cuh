@@ -96,13 +96,21 @@ inline constexpr std::int64_t most_held_groups = [] {
   return crowded && stages_vectors<Held, Width, CanSplit> ? 64 : narrow_limit;
 }();
 
+/// Elements of the longest row of run-time length that is rather held than swept, where vectors of Width fit: longer
+/// ones of 16 bits leave a multiprocessor too few others, and a third fold costs more than a second walk.
+template <class Held, int Width>
+inline constexpr std::int64_t longest_held_row = [] {
+  int folds = 0;
+  for (int s = 0; s < Held::size; ++s) folds += phase_facts<Held>::is_reduce(s);
+  return folds > 2 ? 0 : Width == 8 ? 16384 : Width == 4 ? 32768 : 0;
+}();
+
 /// Rows of run-time length that registers hold. False: it was not launched.
 template <int Width, std::int64_t MostGroups, class... S, class Args>
 bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using held = body<S...>;
   using rows = dynamic_rows<held, Width>;
-  // One phase gains nothing from holding the row.
-  if constexpr (phase_facts<held>::kept_bytes > 0) {
+  if constexpr (phase_facts<held>::held_bytes > 0) {
     const std::int64_t groups = args.rnumel / Width;
     const auto hold = [&]<int Items, int MaxBlock, int Full = rows::full_of(Items)>() {
       row_shape shape = row_of(groups, Items);
@@ -110,8 +118,9 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
       launch_held<Width, Items, 0, MaxBlock, Full>(held{}, args, shape, stream, name);
       return true;
     };
-    if (groups <= 0 || groups > MostGroups) return false;
-    if (groups <= rows::short_groups) return hold.template operator()<rows::short_items, 256, 1>();
+    if (groups <= (rows::once ? 4 * rows::few : 0) || groups > MostGroups) return false;
+    if constexpr (!rows::once)
+      if (groups <= rows::short_groups) return hold.template operator()<rows::short_items, 256, 1>();
     if constexpr (rows::few < rows::many)
       if (!rows::takes_few(groups))
         return groups <= rows::threads * rows::many && hold.template operator()<rows::many, rows::threads>();
@@ -255,10 +264,14 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     constexpr bool always = crowded || Pinned == row_kernel::swept;
     if constexpr (constexpr long length = always ? -1 : StaticRnumel; sweeps_rows<Body, length>) {
       const bool wide = width > 1 && fits;
+      constexpr std::int64_t longest_held =
+          StaticRnumel < 0 && may_be(row_kernel::held) ? longest_held_row<held, width> : 0;
       // A row alone on a multiprocessor waits for itself.
       const bool alone = !wide && 2 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
       const bool swept =
-          splits > 1 ? sweeps_one<Body> || !wide : always || alone || args.rnumel >= swept_least<Body>(wide);
+          splits > 1
+              ? sweeps_one<Body> || !wide
+              : always || alone || (args.rnumel >= swept_least<Body>(wide) && (!wide || args.rnumel > longest_held));
       if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
     }
   }
