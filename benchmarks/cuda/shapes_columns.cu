@@ -52,8 +52,20 @@ template <class T, long Length, long Inner>
 void add_middle() {
   using X = si::tensor<T, si::dyn, Length, Inner>;
   const std::int64_t batch = rows_of<T>(Length * Inner);
-  add(named<T>("norm_middle", batch, Length) + "x" + std::to_string(Inner), si::fuse<X>(center_and_scale), in<X>{},
-      out<X>{}, {.rows = batch, .check_rows = 8});
+  const auto name = [&](const char* family) { return named<T>(family, batch, Length) + "x" + std::to_string(Inner); };
+  const settings s{.rows = batch, .check_rows = 8};
+  add(name("norm_middle"), si::fuse<X>(center_and_scale), in<X>{}, out<X>{}, s);
+  add(name("softmax_middle"), si::fuse<X>([](auto x) { return si::softmax(x, si::axis<1>); }), in<X>{}, out<X>{}, s);
+}
+
+template <class T>
+void add_row_folds(std::int64_t rows, std::int64_t columns) {
+  using X = si::tensor<T, si::dyn, width>;
+  using V = si::tensor<T, si::dyn>;
+  add(named<T>("var_mean", rows, columns), si::fuse<X>(var_mean), in<X>{}, out<V, V>{},
+      {.rows = rows, .width = columns, .low = 0});
+  add(named<T>("argmax", rows, columns), si::fuse<X>(argmax), in<X>{}, out<si::tensor<std::int64_t, si::dyn>>{},
+      {.rows = rows, .width = columns});
 }
 
 template <class T>
@@ -73,15 +85,12 @@ void add_all() {
     const double one_pass = sizeof(T) * (static_cast<double>(rows) * columns + rows + columns);
     add(named<T>("rowcol_sum", rows, columns), si::fuse<X>(row_and_column_sums), in<X>{}, out<V, W>{},
         {.rows = rows, .check_rows = whole, .bytes = one_pass, .width = columns, .low = 0});
-    add(named<T>("var_mean", rows, columns), si::fuse<X>(var_mean), in<X>{}, out<V, V>{},
-        {.rows = rows, .width = columns, .low = 0});
-    add(named<T>("argmax", rows, columns), si::fuse<X>(argmax), in<X>{}, out<si::tensor<std::int64_t, si::dyn>>{},
-        {.rows = rows, .width = columns});
   }
+  for (const long columns : {264, 1001, 1032, 5000, 12289, 65537}) add_row_folds<T>(rows_of<T>(columns), columns);
   for (const long columns : {1001, 5000}) add_column_folds<T>(rows_of<T>(columns), columns);
   add_masked_mean<T>();
   add_middle<T, 1000, 64>(), add_middle<T, 110, 200>(), add_middle<T, 128, 1001>();
-  add_middle<T, 3, 50176>(), add_middle<T, 64, 3136>(), add_middle<T, 128, 768>();
+  add_middle<T, 3, 50176>(), add_middle<T, 16, 4096>(), add_middle<T, 64, 3136>(), add_middle<T, 128, 768>();
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Reductions across memory over bodies written by hand, against plain loops in double.
 // SPDX-License-Identifier: BSL-1.0
+#include <limits>
+
 #include "test_kernels_columns.cuh"
 
 using namespace kernel_tests;
@@ -371,9 +373,16 @@ TEST_CASE("columns: a norm of teams of blocks, in place and the same every time"
       return true;
     });
   };
-  for (const auto& [columns, rows] :
-       {std::pair{1, 1}, {1, 5000}, {40, 63}, {40, 64}, {129, 20000}, {516, 4000}, {2048, 2000}, {9001, 130}, {600001, 5},
-        {600008, 9}}) {
+  for (const auto& [columns, rows] : {std::pair{1, 1},
+                                      {1, 5000},
+                                      {40, 63},
+                                      {40, 64},
+                                      {129, 20000},
+                                      {516, 4000},
+                                      {2048, 2000},
+                                      {9001, 130},
+                                      {600001, 5},
+                                      {600008, 9}}) {
     test(float{}, columns, rows, false), test(float{}, columns, rows, true);
     test(bf16{}, columns, rows, false), test(bf16{}, columns, rows, true);
   }
@@ -456,6 +465,63 @@ TEST_CASE("columns: element stores, row operands, masks, two axes") {
   test(4, 100, 7);
   test(2, 10000, 16);
   test(1, 100000, 1);
+}
+
+TEST_CASE("columns: of equals the first, of NaN too, and of infinities") {
+  const auto test = [](auto op, auto zero, std::int64_t columns, std::int64_t rows, std::size_t shift) {
+    if (!is_sampled()) return;
+    using Op = decltype(op);
+    using T = decltype(zero);
+    using B = body<load<0, T, at_column<d0>>, reduce<Op, T, std::int64_t, 0>, store<1, std::int64_t, 1, at_x>>;
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    constexpr float best = std::is_same_v<Op, ops::argmax> ? 2.5f : -2.5f, least = best > 0 ? -inf : inf;
+    auto a = numbers<T>(rows * columns, 1);
+    std::vector<std::int64_t> first(columns);
+    for (std::int64_t x = 0; x < columns; ++x) {
+      first[x] = (x * 977 + 5) % rows;
+      const auto put = [&](std::int64_t r, float value) { a[r * columns + x] = narrow<T>(value); };
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const bool from = r >= first[x], again = (r - first[x]) % (1 + x % 7) == 0;
+        switch (x % 6) {
+          case 0:
+            put(r, least);
+            break;  // nothing else
+          case 1:
+            put(r, from && again ? std::nanf("") : 3 * best);
+            break;  // a NaN is more than any number
+          case 2:
+            put(r, from ? (again ? -0.f : 0.f) : -best);
+            break;  // which are equal
+          case 3:
+            put(r, from && again ? -least : best);
+            break;
+          case 4:
+            if (from && again) put(r, best);
+            break;
+          case 5:
+            put(r, r == first[x] ? std::nanf("") : -least);
+            break;
+        }
+      }
+      if (x % 6 == 0) first[x] = 0;
+    }
+    device_array<T> da(a, shift);
+    device_array<std::int64_t> where(columns);
+    auto args = make_args<2, 0, 1>(columns, rows);
+    args.pointers[0] = da.data(), args.pointers[1] = where.data(), args.sizes[0] = columns;
+    const std::string what = label("columns, the first", rows, columns, shift ? "misaligned" : "");
+    launch<B>(what, args);
+    check_close(
+        what, where.host(), [&](std::size_t x) { return first[x]; }, 0, 0);
+    where.check_guards(what);
+  };
+  for (const std::int64_t columns : {6, 63, 264, 1001, 3000})
+    for (const std::int64_t rows : {1, 3, 40, 1000, 7001})
+      for (const std::size_t shift : {0, 1}) {
+        test(ops::argmax{}, bf16{}, columns, rows, shift), test(ops::argmin{}, bf16{}, columns, rows, shift);
+        test(ops::argmax{}, f16{}, columns, rows, shift), test(ops::argmin{}, float{}, columns, rows, shift);
+        test(ops::argmax{}, float{}, columns, rows, shift), test(ops::argmax{}, double{}, columns, rows, shift);
+      }
 }
 
 TEST_CASE("columns: wide and narrow element types") {

@@ -73,7 +73,9 @@ TEST_CASE("held columns: their shapes") {
   static_assert(hold_columns(33, 8, 3, 2, 512).threads() == 64 && hold_columns(512, 8, 3, 2, 512).threads() == 512);
   static_assert(hold_columns(513, 8, 3, 2, 512).threads() == 288 && hold_columns(513, 8, 3, 2, 512).log_along() == 2);
   static_assert(hold_columns(1024, 8, 3, 2, 512).threads() == 512 && hold_columns(1025, 8, 3, 2, 512).threads() == 0);
-  static_assert(hold_columns(1, 32, 6, 5, 512).threads() == 64 && hold_columns(0, 8, 3, 2, 512).threads() == 0);
+  static_assert(hold_columns(33, 32, 6, 5, 512).threads() == 128 && hold_columns(0, 8, 3, 2, 512).threads() == 0);
+  static_assert(hold_columns(8, 8, 3, 2, 512).threads() == 256 && hold_columns(8, 8, 3, 2, 512).log_along() == 8);
+  static_assert(hold_columns(8, 8, 3, 2, 128).threads() == 32);
   static_assert(cuda::detail::fills_device(264, 132) && !cuda::detail::fills_device(263, 132));
   using held = typename sinter::detail::held_body<softmax<bf16, at_column<d0>>, -1>::type;
   static_assert(cuda::detail::held_column_facts<held, 4, false>::items == 8 &&
@@ -121,6 +123,8 @@ TEST_CASE("held columns: softmax around an axis of static length in the middle")
     test(float{}, rows{}, inner{}), test(bf16{}, rows{}, inner{}), test(f16{}, rows{}, inner{});
   };
   test_all.operator()<128, 96>(), test_all.operator()<100, 100>(), test_all.operator()<33, 77>();
+  // Few enough that a thread has all rows of its columns.
+  test_all.operator()<3, 1000>(), test_all.operator()<7, 99>(), test_all.operator()<16, 36>();
   test(float{}, std::integral_constant<long, 1000>{}, std::integral_constant<long, 64>{});
   test(bf16{}, std::integral_constant<long, 1000>{}, std::integral_constant<long, 64>{});
 }

@@ -159,17 +159,18 @@ struct all {
   }
 };
 
-/// Where the extreme value is. NaN is more extreme than any number; of equals the first wins.
-template <bool Greatest>
+/// Where the extreme value is. NaN is more extreme than any number; of equals the first wins. Place: an integer that
+/// counts a row's values.
+template <bool Greatest, class Place = std::int64_t>
 struct arg_extreme {
   template <class T>
   struct state {
     T value;
-    std::int64_t index;
+    Place index;
   };
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> init() {
-    return {Greatest ? minus_infinity<T>() : limits<T>::infinity(), limits<std::int64_t>::highest()};
+    return {Greatest ? minus_infinity<T>() : limits<T>::infinity(), limits<Place>::highest()};
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
@@ -181,7 +182,7 @@ struct arg_extreme {
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr void step(state<T>& s, T value, std::int64_t index) {
-    s = combine<T>(s, state<T>{value, index});
+    s = combine<T>(s, state<T>{value, static_cast<Place>(index)});
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr T extreme(T a, T b) {
@@ -201,7 +202,7 @@ struct arg_extreme {
   template <class T, class Find, class At>
   SINTER_HOST_DEVICE static constexpr void take_best(state<T>& s, T best, const Find& find, const At& at) {
     if (Greatest ? best < s.value : best > s.value) return;  // (nothing is so beside a NaN)
-    if (const int where = find(); where >= 0) s = combine<T>(s, state<T>{best, at(where)});
+    if (const int where = find(); where >= 0) s = combine<T>(s, state<T>{best, static_cast<Place>(at(where))});
   }
   template <class T, int N>
   SINTER_HOST_DEVICE static constexpr int first_of(T best, const T (&values)[N], const bool (&in)[N]) {
@@ -220,12 +221,12 @@ struct arg_extreme {
   SINTER_HOST_DEVICE static constexpr state<T> across(state<T> s, const Lanes& lanes) {
     const T best = Greatest ? lanes.greatest(s.value) : lanes.least(s.value);
     const bool wins = math::either(s.value == best, math::both(math::isnan(s.value), math::isnan(best)));
-    return {best, lanes.least(wins ? s.index : limits<std::int64_t>::highest())};
+    return {best, lanes.least(wins ? s.index : limits<Place>::highest())};
   }
   /// Of an empty row the index is 0.
   template <class T>
   SINTER_HOST_DEVICE static constexpr std::int64_t finish(state<T> s) {
-    return s.index == limits<std::int64_t>::highest() ? 0 : s.index;
+    return s.index == limits<Place>::highest() ? 0 : s.index;
   }
 };
 struct argmax : arg_extreme<true> {};
@@ -233,11 +234,12 @@ struct argmin : arg_extreme<false> {};
 
 /// The sum of squared deviations from the mean: Welford's update, Chan's combination. No cancellation, one pass.
 /// The count is an integer: a float would stop counting at 2^24.
-struct m2 {
+template <class Count>
+struct counted_m2 {
   template <class T>
   struct state {
     T mean, m2;
-    std::int64_t count;
+    Count count;
   };
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> init() {
@@ -254,11 +256,12 @@ struct m2 {
   /// all of them.
   template <class T, int N>
   SINTER_HOST_DEVICE static constexpr void take(state<T>& s, const T (&values)[N], const bool (&in)[N]) {
-    T from = s.mean, sum = T(0), squares = T(0);
+    T first = s.mean, sum = T(0), squares = T(0);
     int count = 0;
     SINTER_UNROLL_ON_DEVICE
     for (int i = N - 1; i >= 0; --i)
-      if (math::both(s.count == 0, in[i])) from = values[i];
+      if (in[i]) first = values[i];
+    const T from = s.count == 0 ? first : s.mean;
     SINTER_UNROLL_ON_DEVICE
     for (int i = 0; i < N; ++i) {
       const T d = in[i] ? values[i] - from : T(0);
@@ -273,14 +276,14 @@ struct m2 {
   }
   template <class T>
   SINTER_HOST_DEVICE static constexpr state<T> combine(state<T> a, state<T> b) {
-    const std::int64_t count = a.count + b.count;
+    const Count count = a.count + b.count;
     const T share = math::detail::soft_div(static_cast<T>(b.count), static_cast<T>(count == 0 ? 1 : count));
     const T d = b.mean - a.mean;
     return {a.mean + d * share, a.m2 + b.m2 + d * d * static_cast<T>(a.count) * share, count};
   }
   template <class T, class Lanes>
   SINTER_HOST_DEVICE static constexpr state<T> across(state<T> s, const Lanes& lanes) {
-    const std::int64_t count = lanes.sum(s.count);
+    const Count count = lanes.sum(s.count);
     const T own = static_cast<T>(s.count);
     const T mean = lanes.sum(s.mean * math::detail::soft_div(own, static_cast<T>(count == 0 ? 1 : count)));
     const T d = s.mean - mean;
@@ -291,6 +294,7 @@ struct m2 {
     return s.m2;
   }
 };
+struct m2 : counted_m2<std::int64_t> {};
 
 /// The sum of exp(x - greatest x) in one pass: what came before is scaled when a greater value comes.
 struct sumexp {

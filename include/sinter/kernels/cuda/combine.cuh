@@ -232,8 +232,8 @@ inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::i
 
 /// The same of a tile across memory, for each of its columns.
 template <class S, class Tiling>
-inline constexpr bool folds_items = Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 &&
-                                    reduction_of<S>::folds_arrays;
+inline constexpr bool folds_items =
+    Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 && reduction_of<S>::folds_arrays;
 
 template <class Body, class Tiling>
 inline constexpr bool folds_any_items = false;
@@ -270,13 +270,14 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
     using fold = reduction_of<S>;
     using pairs = fold_pairs<S, typename Frame::body_type>;
     if constexpr (folds_items<S, tiling>) {
+      const auto before = lanes_of<I>(acc)[0];
 #pragma unroll
       for (int j = 0; j < tiling::width; ++j) {
         typename fold::value v[tiling::items];
 #pragma unroll
         for (int u = 0; u < tiling::items; ++u) v[u] = lane_of<fold::operand>(f, u * tiling::width + j);
-        fold::take(lanes_of<I>(acc)[j], v, t.ok, [&](int u) { return static_cast<std::int64_t>(t.r(u)); });
-        fold::count_as(lanes_of<I>(acc)[j], lanes_of<I>(acc)[0]);
+        fold::count_as(lanes_of<I>(acc)[j], before);
+        fold::take(lanes_of<I>(acc)[j], v, t.ok, [&](int u) { return static_cast<std::int64_t>(t.r_of_item(u)); });
       }
     }
     if constexpr (folds_tile<S, typename Frame::body_type, tiling>) {

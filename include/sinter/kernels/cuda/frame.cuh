@@ -79,6 +79,11 @@ struct tile {
     return first + lane / Tiling::width * stride + lane % Tiling::width;
   }
 
+  /// r of an item that is known at run time only: of one that is `ok`, all before which are.
+  __device__ __forceinline__ index r_of_item(int u) const {
+    return at[0] + u * (at[Tiling::items > 1 ? 1 : 0] - at[0]);
+  }
+
   /// Is lane j of an item inside the row?
   __device__ __forceinline__ bool lane_ok(int item, int j) const {
     if constexpr (Tiling::shifted) return ok[item] || static_cast<unsigned>(at[item] + j) < staging.end;

@@ -29,6 +29,7 @@ constexpr int column_width(long static_numel) {
 template <class Body>
 constexpr int column_items_of(int loads, int width) {
   if (width >= 8 && loads == 1 && body_facts<Body>::num_phases > 1) return 2;
+  if (width >= 8 && loads == 2) return 4;
   return width == 1 ? (loads > 2 ? 4 : 8) : loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
 }
 template <class Body, int Width>

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column.cuh"
 #include "sinter/kernels/cuda/reduction/columns/held_columns.hpp"
 #include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
 #include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
@@ -15,11 +16,12 @@ namespace sinter::cuda {
 
 namespace detail {
 
-/// Columns that wait in registers from phase to phase.
-template <class Body, int Width, int Items>
+/// Columns that wait in registers from phase to phase. Loose: a thread may have far fewer rows than Items, of which
+/// those of 16 bits are not computed.
+template <class Body, int Width, int Items, bool Loose>
 struct held_column_tiling : tiling<loop_var::x, loop_var::r, Width, Items, int> {
   static constexpr bool packed = Width * Items > few_lanes&& phase_facts<Body>::recomputes;
-  static constexpr bool guards = true, even = true, streamed = true;
+  static constexpr bool guards = true, skips = Loose && packed, even = true, streamed = true;
   static constexpr int most_waiting = 128;
   template <int I>
   static constexpr bool packs = packed&& phase_facts<Body>::packs(I);
@@ -92,10 +94,12 @@ __device__ __forceinline__ void keep_words(packed_values<I, T, Lanes>& slot, uns
     for (int k = 0; k < (Lanes + 1) / 2; ++k) asm volatile("or.b32 %0, %0, %1;" : "+r"(slot.words[k]) : "r"(zero));
   }
 }
-/// The states of all threads become results, in all of them: each combines those of its columns for itself.
+/// The states of all threads become results, in all of them: each combines those of its columns for itself, or has
+/// them.
 template <int P, class Body, int Columns, int Width, class Accumulators, class Frame, class Threads>
 __device__ __forceinline__ void finish_held_phase(Accumulators& acc, Frame& f, const Threads& all_threads,
                                                   unsigned char* storage) {
+  if (all_threads.rows() == 1) return finish_columns<P, Width>(Body{}, std::make_index_sequence<Body::size>{}, acc, f);
   const Threads threads = all_threads.anew();
   unsigned char* const half = storage + P % 2 * (held_column_bytes<Body, Columns> / 2) * threads.slots();
   const auto states_of = [&]<int N, class S>(std::integral_constant<int, N>, S) {
@@ -151,7 +155,7 @@ template <class Body, int Columns, int Width, int Items, int Full, int MaxBlock,
 __global__ void __launch_bounds__(MaxBlock, MinBlocks) reduction_column_held(const Args args, const Shape shape) {
   detail::begin_kernel();
   extern __shared__ __align__(128) unsigned char column_memory[];
-  using tiling = detail::held_column_tiling<Body, Width, Items>;
+  using tiling = detail::held_column_tiling<Body, Width, Items, (Full == 0)>;
   const detail::held_threads<Shape, Width> threads{shape, static_cast<int>(threadIdx.x)};
   const int x = static_cast<int>(blockIdx.x) * (threads.along() * Width) + threads.column();
   const bool is_there = x < args.numel;

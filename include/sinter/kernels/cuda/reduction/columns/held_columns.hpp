@@ -25,10 +25,14 @@ struct fixed_held_columns {
 /// registers; some more where only the launch knows how many rows there are or how far they are apart.
 inline constexpr int held_column_block = 512, loose_column_block = 384;
 
+/// Where each has whole columns, and none waits for a neighbour; smaller ones begin too often.
+inline constexpr int log_whole_columns = 8, whole_column_block = 1 << log_whole_columns;
+
 /// Threads with `items` rows each for columns of rnumel rows. Side by side along a row 2^log_along threads or, where
 /// the rows are too many for that, fewer, but 2^least_log.
 constexpr held_columns hold_columns(std::int64_t rnumel, int items, int log_along, int least_log, int most_threads) {
   const std::int64_t rows = (rnumel + items - 1) / items;
+  if (rows == 1 && most_threads >= whole_column_block) return {whole_column_block, log_whole_columns};
   for (int log = log_along; rows > 0 && log >= 0 && log >= least_log; --log) {
     const std::int64_t threads = sinter::detail::round_up(rows << log, log > 5 ? 1 << log : 32);
     if (threads <= most_threads) return {static_cast<int>(threads), log};
@@ -150,6 +154,10 @@ struct held_column_facts {
                        roomy_block = is_known || !is_small ? held_column_block : loose_column_block,
                        most_threads = 32 * most_warps < roomy_block ? 32 * most_warps : roomy_block,
                        resident = is_small ? 2 * roomy_block : roomy_block;
+  /// Does one thread hold all rows of its columns?
+  static constexpr bool holds_whole(std::int64_t rnumel) {
+    return possible && rnumel <= items && most_threads >= whole_column_block;
+  }
   static constexpr held_columns choose(std::int64_t rnumel) {
     return hold_columns(rnumel, items, log_along, log_line - 1, most_threads);
   }

@@ -8,12 +8,12 @@
 
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
-#include "sinter/kernels/cuda/reduction/columns/column_alone.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_held.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_teams.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_twice.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_walked.hpp"
 #include "sinter/kernels/cuda/reduction/rows/swept_launch.cuh"
 
 namespace sinter::cuda::detail {
@@ -65,12 +65,14 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   constexpr int width = facts::width, items = column_items_of<B>(facts::loads, width);
   constexpr bool light = phase_facts<B>::is_light, many = facts::loads > 1;
   constexpr int words = (0 + ... + state_words<S>)*width, folds = (0 + ... + (reduction_of<S>::is ? 1 : 0));
-  constexpr bool small = facts::state_bytes <= 4, fits_three = folds == 1 || words <= 20;
+  constexpr bool small = facts::state_bytes <= 4, fits = folds == 1 || words <= 20;
   constexpr int of_small = many && holds_columns<B> ? 2 : many ? 3 : light_column_blocks;
-  constexpr int blocks = !light ? 1 : small ? of_small : fits_three ? 3 : 1;
+  constexpr int blocks = !light ? 1 : small ? of_small : !fits ? 1 : many || width >= 8 ? 3 : 4;
   const bool shifted = shift.first != 0 || shift.step != 0;
-  // Left to itself the assembler has two blocks run at once.
-  constexpr std::int64_t at_once = column_blocks / light_column_blocks * (blocks > 1 ? blocks : 2);
+  // Left to itself the assembler has two blocks run at once. And of many sets of columns each better has fewer, which
+  // meet sooner.
+  const bool many_sets = blocks == 4 && args.numel > 16 * 32 * width;
+  const std::int64_t at_once = column_blocks / light_column_blocks * (blocks == 1 ? 2 : blocks - many_sets);
   column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits, 1, column_block, at_once);
   shape.whole = shape.splits == 1 && shape.along == column_block && !shifted &&
                 access_facts<B>::template fits<width, loop_var::x>(args);
@@ -144,38 +146,9 @@ bool launch_single_column(body<S...>, const Args& args, kernel_memory& memory, c
   return false;
 }
 
-/// Many short columns of several phases, each by one thread: in vectors of Width or, where their rows would take too
-/// much room, of half of it. False: nothing was launched.
-template <int Width, class... S, class Args>
-bool launch_column_alone(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
-  using B = sinter::body<S...>;
-  constexpr int items = team_items<B, Width>, reserved = 1024, unstaged_rows = 32;
-  constexpr int row_bytes = Width > 1 ? team_staging<B, Width>::item_bytes : 0;
-  const device_limits limits = limits_of_device(name);
-  const std::int64_t sets = (args.numel + team_threads * Width - 1) / (team_threads * Width),
-                     tiles = (args.rnumel + items - 1) / items, bytes = tiles * items * row_bytes;
-  if (!fills_device(sets, limits.multiprocessors) || sets >= narrow_limit) return false;
-  if (row_bytes == 0 ? args.rnumel > unstaged_rows : bytes > limits.shared_bytes) {
-    if constexpr (Width > 2) return launch_column_alone<Width / 2>(B{}, args, stream, name);
-    else return false;
-  }
-  const int of_two = (limits.shared_bytes + reserved) / 2 - reserved, most_ahead = 3;
-  const bool two = bytes <= of_two;
-  const std::int64_t room = bytes > 0 ? (two ? of_two : limits.shared_bytes) / bytes : 1;
-  alone_share share{static_cast<int>(sets), room < most_ahead ? static_cast<int>(room) : most_ahead,
-                    static_cast<int>(tiles)};
-  void (*const kernel)(Args, alone_share) = &reduction_column_alone<B, Width, items, Args>;
-  static constinit std::atomic<std::uint64_t> asked{0};
-  if (row_bytes > 0) allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
-  const int blocks = (two ? 2 : 1) * limits.multiprocessors;
-  launch(kernel, dim3(static_cast<unsigned>(blocks < sets ? blocks : sets)), dim3(team_threads),
-         static_cast<int>(share.depth * bytes), stream, name, args, share);
-  return true;
-}
-
 /// Short columns of several phases in vectors of Width, each set of them in the registers of one block, if there are
-/// enough of them for so many multiprocessors. False: nothing was launched. StaticRnumel: -1 if it is known at launch
-/// only.
+/// enough of them for so many multiprocessors, or a thread has whole ones. False: nothing was launched. StaticRnumel:
+/// -1 if it is known at launch only.
 template <int Width, long StaticRnumel, class... S, class Args>
 bool launch_column_held(body<S...>, const Args& args, int multiprocessors, cudaStream_t stream, const char* name) {
   using held = body<S...>;
@@ -183,7 +156,8 @@ bool launch_column_held(body<S...>, const Args& args, int multiprocessors, cudaS
   const auto start = [&]<int Items, int Full, int MaxBlock>(const auto& shape) {
     using threads = std::remove_cvref_t<decltype(shape)>;
     const std::int64_t span = Width << shape.log_along(), sets = (args.numel + span - 1) / span;
-    if (!fills_device(sets, multiprocessors)) return false;
+    const bool is_whole = shape.threads() >> shape.log_along() == 1;  // so nobody could help
+    if (!is_whole && !fills_device(sets, multiprocessors)) return false;
     constexpr int blocks = facts::resident / MaxBlock;
     const int slots = shape.threads() >> (shape.log_along() > 5 ? shape.log_along() : 5);
     launch(&reduction_column_held<held, facts::columns, Width, Items, Full, MaxBlock, blocks, threads, Args>,
@@ -253,9 +227,6 @@ void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cu
   launch<start_rule::together>(kernel, grid, block, bytes, stream, name, args, share);
 }
 
-/// Rows from which on columns are rather held in registers than waited for by single threads, whose vectors get narrow.
-inline constexpr std::int64_t held_column_rows = 65;
-
 template <class Body, long StaticRnumel, long StaticNumel, class Args>
 void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   const bool is_short = args.numel < narrow_limit && args.rnumel < narrow_limit;
@@ -266,7 +237,8 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
     const bool fits = is_short && access_facts<Body>::template fits<width, loop_var::x>(args);
     // Wider vectors would leave their columns' values no registers.
     using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
-    constexpr int narrow = width < 4 ? width : 4;
+    constexpr bool whole = StaticRnumel > 0 && held_column_facts<held, width, true>::holds_whole(StaticRnumel);
+    constexpr int narrow = whole || width < 4 ? width : 4;
     const auto hold = [&] {
       const int multiprocessors = limits_of_device(name).multiprocessors;
       if (!is_short) return false;
@@ -275,13 +247,9 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
           return launch_column_held<narrow, StaticRnumel>(held{}, args, multiprocessors, stream, name);
       return launch_column_held<1, StaticRnumel>(held{}, args, multiprocessors, stream, name);
     };
-    if (args.rnumel >= held_column_rows && hold()) return;
-    if (fits && launch_column_alone<width>(Body{}, args, stream, name)) return;
-    if (args.rnumel < held_column_rows && hold()) return;
+    if (hold()) return;
     if constexpr (width > 1)
       if (fits) return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
-    if constexpr (width > 1)
-      if (is_short && launch_column_alone<1>(Body{}, args, stream, name)) return;
     if constexpr (column_shift_facts<Body>::width > 0) {
       row_shift shift;
       if (is_short && shared::takes_turns(args.numel, args.rnumel) && args.numel >= column_shift_facts<Body>::width &&
@@ -292,17 +260,19 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
       if (fits) return launch_column_teams<1, int>(Body{}, args, memory, stream, name);
     return launch_column_teams<1, std::int64_t>(Body{}, args, memory, stream, name);
   } else {
-    constexpr int width = column_width<Body>(StaticNumel);
+    using walked = typename walked_body<Body>::type;
+    using shifted = column_shift_facts<walked>;
+    constexpr int width = column_width<walked>(StaticNumel);
     const std::int64_t splits = num_splits(orientation::column, args.numel, args.rnumel);
-    if constexpr (column_shift_facts<Body>::width > 0) {
+    if constexpr (shifted::width > 0) {
       if constexpr (StaticNumel < 2)
         if (launch_single_column(Body{}, args, memory, stream, name)) return;
       row_shift shift;
-      if (is_short && args.numel > 1 && column_shift_facts<Body>::find(args, shift))
-        return launch_shifted_columns(Body{}, args, shift, splits, memory, stream, name);
+      if (is_short && args.numel > 1 && shifted::find(args, shift))
+        return launch_shifted_columns(walked{}, args, shift, splits, memory, stream, name);
     } else {
-      if (is_short && access_facts<Body>::template fits<width, loop_var::x>(args))
-        return launch_column<width, int>(Body{}, args, splits, memory, stream, name);
+      if (is_short && access_facts<walked>::template fits<width, loop_var::x>(args))
+        return launch_column<width, int>(walked{}, args, splits, memory, stream, name);
     }
     launch_column<1, std::int64_t>(Body{}, args, splits, memory, stream, name);
   }
