@@ -133,10 +133,11 @@ inline constexpr int row_inputs = [] {
   return inputs;
 }();
 /// Does a thread hold 32 values of four bytes of one input, or as many as those take as they lie in memory, in 64
-/// registers?
+/// registers? Where it stores none of them, heavier arithmetic of row values has room, too.
 template <class Body>
-inline constexpr bool holds_many = phase_facts<Body>::is_light&& phase_facts<Body>::held_bytes <= 4 &&
-                                   phase_facts<Body>::late_bytes <= 8 && row_inputs<Body> <= 1;
+inline constexpr bool holds_many =
+    (phase_facts<Body>::is_light || (phase_facts<Body>::is_light_beside_row && element_stores<Body> == 0)) &&
+    phase_facts<Body>::held_bytes <= 4 && phase_facts<Body>::late_bytes <= 8 && row_inputs<Body> <= 1;
 /// How rows of run-time length are held: by up to four threads with two groups each, if there are several phases, or up
 /// to `threads` with `few` or `many`. All have full_of(items) groups at least, so that only the others are asked for
 /// one by one.
@@ -151,7 +152,7 @@ struct dynamic_rows {
   // 64 values of 16 bits, and two weights of as many, but then no other register.
   static constexpr bool packs =
       holds_many<Body> && phases::held_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
-  static constexpr int threads = holds_many<Body> && !packs ? 1024 : 512;
+  static constexpr int threads = holds_many<Body> && phases::is_light && !packs ? 1024 : 512;
   static constexpr held_lanes lanes = lanes_of_body<Body>;
   static constexpr bool once = phases::phases == 1;
   static constexpr bool several = row_inputs<Body> > 1;  // of which a thread waits for as much in fewer groups
