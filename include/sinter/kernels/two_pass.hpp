@@ -50,18 +50,22 @@ struct renumbered<scatter_store<Slot, T, A, At, Index, Coef, Bound, Mask>, To> {
   using type = scatter_store<Slot, T, To::at(A), At, To::at(Index), Coef, Bound, To::at(Mask)>;
 };
 
-/// A first pass: its fold and its value. Those below need one, which the body may have already, and `more` statements.
+/// A first pass: its fold and its value, and whether its result is of the value's type. Those below need one, which the
+/// body may have, and `more` statements.
 enum class first_fold : unsigned char { none, sum, amax };
 struct pass_facts {
   first_fold is = first_fold::none, needs = first_fold::none;
   int value = -1, more = 0;
+  bool plain = false;
 };
 template <class S>
 inline constexpr pass_facts pass_of{};
 template <class T, class Result, int A>
-inline constexpr pass_facts pass_of<reduce<ops::sum, T, Result, A>>{first_fold::sum, first_fold::none, A};
+inline constexpr pass_facts pass_of<reduce<ops::sum, T, Result, A>>{first_fold::sum, first_fold::none, A, 0,
+                                                                    std::is_same_v<compute_t<T>, compute_t<Result>>};
 template <class T, class Result, int A>
-inline constexpr pass_facts pass_of<reduce<ops::amax, T, Result, A>>{first_fold::amax, first_fold::none, A};
+inline constexpr pass_facts pass_of<reduce<ops::amax, T, Result, A>>{first_fold::amax, first_fold::none, A, 0,
+                                                                     std::is_same_v<compute_t<T>, compute_t<Result>>};
 template <class T, class Result, int A>
 inline constexpr pass_facts pass_of<reduce<ops::m2, T, Result, A>>{first_fold::none, first_fold::sum, A, 4};
 template <class T, class Result, int A>
@@ -92,17 +96,29 @@ struct two_pass<body<S...>, Rnumel, Squares, std::index_sequence<I...>> {
   static constexpr int size = sizeof...(S);
   struct table {
     int known[size + 1]{};  // of a second pass: the statement that is its first one already, or -1
+    int later[size + 1]{};  // of a first pass: the second one before it that brings the same, or -1
     int at[size + 1]{};     // where statement s goes
   };
   static constexpr table facts = [] {
     constexpr pass_facts passes[] = {pass_in<S, Squares>..., pass_facts{}};
     table t{};
     int next = 0;
+    for (int& s : t.later) s = -1;
     for (int s = 0; s < size; ++s) {
       t.known[s] = -1;
-      for (int k = 0; k < s && passes[s].needs != first_fold::none; ++k)
-        if (passes[k].is == passes[s].needs && passes[k].value == passes[s].value) t.known[s] = k;
-      next += passes[s].more + (passes[s].needs != first_fold::none && t.known[s] < 0);
+      if (t.later[s] >= 0) {
+        t.at[s] = t.at[t.later[s]] - passes[t.later[s]].more - 1;
+        continue;
+      }
+      const bool needs = passes[s].needs != first_fold::none;
+      const auto suits = [&](int k) {
+        return needs && passes[k].is == passes[s].needs && passes[k].value == passes[s].value;
+      };
+      for (int k = 0; k < s; ++k)
+        if (suits(k)) t.known[s] = k;
+      for (int k = s + 1; k < size; ++k)
+        if (suits(k) && passes[k].plain && t.known[s] < 0 && t.later[k] < 0) t.later[k] = s;
+      next += passes[s].more + (needs && t.known[s] < 0);
       t.at[s] = next++;
     }
     return t;
@@ -115,7 +131,11 @@ struct two_pass<body<S...>, Rnumel, Squares, std::index_sequence<I...>> {
   struct rewritten {
     using type = body<typename renumbered<Statement, places>::type>;
   };
-  /// The first pass goes before the second, unless the body has it.
+  template <int N, class Statement>
+  requires(facts.later[N] >= 0) struct rewritten<N, Statement> {
+    using type = body<>;
+  };
+  /// The first pass goes before the second, unless the body has it there.
   template <int N, class First, class Second>
   struct both_passes {
     using type = Second;
