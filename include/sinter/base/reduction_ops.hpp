@@ -233,7 +233,7 @@ struct argmax : arg_extreme<true> {};
 struct argmin : arg_extreme<false> {};
 
 /// The sum of squared deviations from the mean: Welford's update, Chan's combination. No cancellation, one pass.
-/// The count is an integer: a float would stop counting at 2^24.
+/// Count: an integer that counts a row's values; a float would stop at 2^24.
 template <class Count>
 struct counted_m2 {
   template <class T>

@@ -162,7 +162,8 @@ struct dynamic_rows {
   // Few threads ask for 64 bytes of a row at once, so that each line is asked for again and again.
   static constexpr int short_items = few < 2 ? few : 2, short_groups = few < 16 ? 4 * few : 64;
   /// Fewer threads leave fewer places for groups empty: of one input that counts where eight threads or more are left,
-  /// of several where a warp is enough and a fifth is saved, of one phase where a warp is not needed or a tenth saved.
+  /// of several where a warp is enough and a fifth is saved, of one phase where more threads would not fill
+  /// a warp or a tenth is saved.
   static constexpr bool takes_few(std::int64_t groups) {
     const auto places = [&](int items) {
       const std::int64_t own = row_of(groups, items).threads;

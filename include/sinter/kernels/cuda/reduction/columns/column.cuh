@@ -25,11 +25,11 @@ constexpr int column_width(long static_numel) {
   return width;
 }
 
-/// Rows of so many loads that one thread loads at a time: fewer where wide ones have results for each element, too.
+/// Rows of so many loads that one thread loads at a time: fewer where wide ones have results for each element, too,
+/// and of two wide ones of 16 bits as many as of one.
 template <class Body>
 constexpr int column_items_of(int loads, int width) {
-  if (width >= 8 && loads == 1 && body_facts<Body>::num_phases > 1) return 2;
-  if (width >= 8 && loads == 2) return 4;
+  if (width >= 8 && loads <= 2) return body_facts<Body>::num_phases > 1 ? 2 : 4;
   return width == 1 ? (loads > 2 ? 4 : 8) : loads >= 4 ? 1 : loads >= 2 ? 2 : 4;
 }
 template <class Body, int Width>
