@@ -146,7 +146,8 @@ struct two_pass<body<S...>, Rnumel, Squares, std::index_sequence<I...>> {
   };
   template <int N>
   static constexpr int first_pass(int inserted) {
-    return facts.known[N] >= 0 ? facts.at[facts.known[N]] : facts.at[N] - inserted - 1;
+    if constexpr (facts.known[N] >= 0) return facts.at[facts.known[N]];
+    else return facts.at[N] - inserted - 1;
   }
   template <int N, class T, class Result, int A>
   requires Squares struct rewritten<N, reduce<ops::m2, T, Result, A>> {
