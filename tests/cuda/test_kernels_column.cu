@@ -373,16 +373,9 @@ TEST_CASE("columns: a norm of teams of blocks, in place and the same every time"
       return true;
     });
   };
-  for (const auto& [columns, rows] : {std::pair{1, 1},
-                                      {1, 5000},
-                                      {40, 63},
-                                      {40, 64},
-                                      {129, 20000},
-                                      {516, 4000},
-                                      {2048, 2000},
-                                      {9001, 130},
-                                      {600001, 5},
-                                      {600008, 9}}) {
+  for (const auto& [columns, rows] :
+       {std::pair{1, 1}, {1, 5000}, {40, 63}, {40, 64}, {129, 20000}, {516, 4000}, {2048, 2000}, {9001, 130}, {600001, 5},
+        {600008, 9}}) {
     test(float{}, columns, rows, false), test(float{}, columns, rows, true);
     test(bf16{}, columns, rows, false), test(bf16{}, columns, rows, true);
   }

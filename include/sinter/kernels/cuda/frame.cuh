@@ -75,8 +75,7 @@ struct tile {
         if (lane / Tiling::width == u) found = at[u];
       return found + lane % Tiling::width;
     }
-    const index first = at[0], stride = at[Tiling::items > 1 ? 1 : 0] - first;
-    return first + lane / Tiling::width * stride + lane % Tiling::width;
+    return r_of_item(lane / Tiling::width) + lane % Tiling::width;
   }
 
   /// r of an item that is known at run time only: of one that is `ok`, all before which are.

@@ -97,12 +97,13 @@ inline constexpr std::int64_t most_held_groups = [] {
 }();
 
 /// Elements of the longest row of run-time length that is rather held than swept, where vectors of Width fit: longer
-/// ones of 16 bits leave a multiprocessor too few others, and a third fold costs more than a second walk.
-template <class Held, int Width>
+/// ones of 16 bits leave a multiprocessor too few others, and a third fold costs more than a second walk. Of wider
+/// values only those that are summed.
+template <class Body, class Held, int Width>
 inline constexpr std::int64_t longest_held_row = [] {
   int folds = 0;
   for (int s = 0; s < Held::size; ++s) folds += phase_facts<Held>::is_reduce(s);
-  return folds > 2 ? 0 : Width == 8 ? 16384 : Width == 4 ? 32768 : 0;
+  return folds > 2 ? 0 : Width == 8 ? 16384 : Width == 4 && sweeps_all<Body> ? 32768 : 0;
 }();
 
 /// Rows of run-time length that registers hold. False: it was not launched.
@@ -265,7 +266,7 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     if constexpr (constexpr long length = always ? -1 : StaticRnumel; sweeps_rows<Body, length>) {
       const bool wide = width > 1 && fits;
       constexpr std::int64_t longest_held =
-          StaticRnumel < 0 && may_be(row_kernel::held) ? longest_held_row<held, width> : 0;
+          StaticRnumel < 0 && may_be(row_kernel::held) ? longest_held_row<Body, held, width> : 0;
       // A row alone on a multiprocessor waits for itself.
       const bool alone = !wide && 2 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
       const bool swept =
