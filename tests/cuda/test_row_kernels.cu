@@ -125,6 +125,7 @@ TEST_CASE("rows of static length are reduced as options.row_kernel says") {
   check_static_softmax<held, 3001>("reduction_shifted", 100);
   check_static_softmax<looped, 4096>("reduction_looped", 100);
   check_static_softmax<streamed, 40000>("reduction_streamed", 300);
+  check_static_softmax<streamed, 36864>("reduction_streamed", 100);  // whole tiles, of which warps have not as many
 }
 
 TEST_CASE("rows that a kind of kernel cannot take are walked") {

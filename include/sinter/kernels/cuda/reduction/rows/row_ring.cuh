@@ -27,7 +27,7 @@ struct tile_staging {
   }
 };
 
-/// A tile that waits in shared memory from phase to phase. Whole: all of them lie within their rows.
+/// A tile that waits in shared memory from phase to phase. Whole: no row ends inside of one.
 template <class Body, int Width, int Items, bool Whole>
 struct streamed_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr int lanes = 32 * Width * Items, bytes = stream_facts<Body>::bytes * lanes;  // of a warp
@@ -109,9 +109,7 @@ class row_ring {
     if constexpr (!stream_facts<Body>::streams(I)) {
       return 0;
     } else {
-      int to = first + lanes_;
-      if constexpr (!Tiling::whole) to = min(to, static_cast<int>(args.rnumel));
-      const int bytes = (to - first) * static_cast<int>(sizeof(T));
+      const int bytes = (min(first + lanes_, static_cast<int>(args.rnumel)) - first) * static_cast<int>(sizeof(T));
       if (bytes <= 0) return 0;
       const T* source = static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(row, first, args.sizes);
       unsigned char* target = places_ + slot * bytes_ + stream_facts<Body>::bytes_before(I) * lanes_;

@@ -121,8 +121,7 @@ struct row_stream {
       if (P == 0 || i >= share.slots) ring.wait(at);
       t.staging.place = ring.place(at.slot);
       t.staging.tiles = share.tiles;
-      int tiles = share.tiles;
-      if constexpr (!Tiling::whole) tiles = min(tiles, (end - begin + lanes - 1) / lanes);
+      const int tiles = min(share.tiles, (end - begin + lanes - 1) / lanes);  // a row may end inside of a piece
 #pragma unroll 1
       for (int k = 0; k < tiles; ++k) {
         t.staging.tile = k;
