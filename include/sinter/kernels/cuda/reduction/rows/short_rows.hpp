@@ -235,8 +235,8 @@ constexpr short_shape choose_loose_short(std::int64_t numel, int rnumel, int wid
     return bank_conflicts(run.threads(), unit, run.apart ? row * short_warps * run.turns : row);
   };
   short_shape s{groups};
-  while (s.log_threads <= 5 && (s.items > capacity / width / short_block ||
-                                (width > 1 && s.log_threads > 0 && s.log_threads < 5 && conflicts(s) > 2))) {
+  while (s.log_threads <= 5 &&
+         (s.rows() * rnumel > capacity || (width > 1 && s.log_threads > 0 && s.log_threads < 5 && conflicts(s) > 2))) {
     ++s.log_threads;
     s.items = (((groups - 1) >> s.log_threads) + 1) | 1;
   }
