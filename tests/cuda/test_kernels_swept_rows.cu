@@ -147,7 +147,7 @@ void test_infinities(std::int64_t rows, std::int64_t columns, std::size_t shift)
   check_close(what + ", greatest", most.host(), expected, 0, 0);
 }
 
-constexpr std::int64_t lengths[] = {1, 7, 513, 1001, 2303, 10007, 32767, 32768, 32771, 40009};
+constexpr std::int64_t lengths[] = {1, 7, 301, 513, 1001, 1101, 1153, 2303, 8003, 10007, 32767, 32768, 32771, 40009};
 
 }  // namespace
 

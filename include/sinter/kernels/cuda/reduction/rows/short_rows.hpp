@@ -11,8 +11,9 @@
 
 namespace sinter::cuda::detail {
 
-/// Longer rows of run-time length are no short ones.
-inline constexpr int longest_walked = 1024;
+/// Longer rows of run-time length are no short ones; of those that leave but a few numbers behind, a run has room for
+/// somewhat longer ones.
+inline constexpr int longest_walked = 1024, longest_folded = 1152;
 
 /// The accesses of a body that go through shared memory: those of whole rows, Rnumel elements (-1: known at launch;
 /// any_pitch: that does not matter) from one to the next.
@@ -96,9 +97,9 @@ struct short_facts<body<S...>, Rnumel> {
   /// Rows that are walked, at most; fewer where other weights come one by one, to neighbours that are far from each
   /// other in a row.
   static constexpr int longest =
-      ((shifted_access<S>::along_r && !shifted_access<S>::moves && !is_weight<S, shifted_access<S>>()) || ...)
-          ? 768
-          : longest_walked;
+      ((shifted_access<S>::along_r && !shifted_access<S>::moves && !is_weight<S, shifted_access<S>>()) || ...) ? 768
+      : facts.stores || weights.count > 0 ? longest_walked
+                                          : longest_folded;
   /// The load whose place in shared memory store s takes: one that nothing reads later. -1: none.
   struct place_table {
     int over[size + 1]{};

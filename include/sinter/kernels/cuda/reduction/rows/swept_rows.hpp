@@ -89,16 +89,26 @@ inline constexpr bool sweeps_all = [] {
   for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
   return sweeps_one<Body> && states <= 4;
 }();
+/// Is it where a value is that counts?
+template <class Body>
+inline constexpr bool sweeps_places = false;
+template <class... S>
+inline constexpr bool sweeps_places<body<S...>> = (seeks_place<S> || ...);
 /// Elements of the shortest row that is swept; `aligned`: if wide accesses of the usual kind fit, too. Shorter ones are
-/// better held, or moved through shared memory. Memory leaves values of 16 bits half the time that it leaves others,
-/// and a swept row takes the fewest instructions.
+/// better held, or wait in shared memory: memory leaves values of 16 bits half the time that it leaves others, and a
+/// swept row takes the fewest instructions, but waits for itself.
 inline constexpr long swept_long = 32768;
 template <class Body>
 constexpr std::int64_t swept_least(bool aligned) {
+  constexpr int width = swept_facts<Body>::width;
   if (!sweeps_one<Body> || element_stores < Body >> 0) return aligned && !sweeps_all<Body> ? narrow_limit : swept_long;
-  if (sweeps_all<Body>) return swept_facts<Body>::width == 8 ? 4096 : 16384;
-  if (swept_facts<Body>::width == 8) return aligned ? 2048 : 1000;
-  return aligned ? swept_long : 8192;
+  if (!aligned && (width == 8 || width == 4)) {
+    if (sweeps_places<Body>) return 300;  // of a run's neighbours each costs a look at its place
+    if (width == 4) return 641;           // of shorter ones a run has room for four
+    return sweeps_all<Body> ? 4096 : 8000;
+  }
+  if (sweeps_all<Body>) return width == 8 ? 4096 : 16384;
+  return !aligned ? 8192 : width == 8 ? 2048 : swept_long;
 }
 /// Tiles of a thread, where rows are many: what a row takes besides, 400 instructions in each of its warps, is half of
 /// what memory leaves time for where two tiles of 16-bit values are folded.
