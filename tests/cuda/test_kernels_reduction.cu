@@ -52,6 +52,11 @@ TEST_CASE("layer norm") {
       test_layer_norm<float, float, layer_norm<float, float, c>, c>("layer norm f32", rows, c);
     }
   });
+  // 64 values to a thread, beside two weights.
+  for (const std::int64_t rows : {1, 3, 150}) {
+    test_layer_norm<bf16, bf16, layer_norm<bf16, bf16, 18432>, 18432>("layer norm bf16", rows, 18432);
+    test_layer_norm<f16, f16, layer_norm<f16, f16, 27000>, 27000>("layer norm f16", rows, 27000);
+  }
   for (const std::int64_t columns : column_counts)
     for (const std::int64_t rows : {1, 3, 50}) {
       test_layer_norm<bf16, float, layer_norm<bf16, float, d0>, -1>("layer norm bf16, dynamic", rows, columns);

@@ -62,7 +62,7 @@ struct held_lanes {
   int few, some, most, kept, first;
 };
 constexpr held_lanes lanes_of_row(int kept, int late, int singles) {
-  int most = late > 2 ? 32 : 64;
+  int most = late > 4 ? 32 : 64;
   const int room = kept > 4 ? 64 : 128;
   while (most > 4 && (most * (kept < 2 ? 4 : kept) > room || most * singles > many_singles)) most /= 2;
   const int few = most < few_lanes ? most : few_lanes;

@@ -16,13 +16,14 @@ namespace sinter::cuda::detail {
 template <class Body>
 inline constexpr std::int64_t least_grouped_bytes = [] {
   constexpr int weights = stream_facts<Body>::shared_loads;
-  return std::int64_t(weights > 1 ? 39 : weights == 1 ? 56 : 78) << 10;
+  return std::int64_t(weights > 1 ? 56 : weights == 1 ? 72 : 78) << 10;
 }();
 inline constexpr std::int64_t least_grouped_rows = 96, least_grouped_total = 24 << 20;
 /// Rows of whole vectors that are shorter are better held in registers, if those hold them.
 inline constexpr std::int64_t most_held_row_bytes = 72 << 10;
-/// Rows of whole vectors, of static length, that are no longer are faster one by one (streamed) where no more than one
-/// weight comes from the L2: of longer ones a multiprocessor does not have the next beside the one that it works on.
+/// Rows of whole vectors, of static length, that are no longer are faster one by one (streamed) where there is one load
+/// and no more than one weight comes from the L2: of longer ones a multiprocessor does not have the next beside the one
+/// that it works on.
 inline constexpr std::int64_t most_streamed_alone = 128 << 10;
 
 /// Can rows of static length, or any (-1), of a body that is walked in phases be shared so?
@@ -32,9 +33,9 @@ inline constexpr bool groups_rows = [] {
   using facts = stream_facts<Body>;
   return kernels_overlap && phase_facts<Body>::kept_bytes > 0 && facts::whole_vectors(width) && facts::bytes <= 8 &&
          body_facts<Body>::num_phases <= least_group_warps && reduces_phase<Body, 0> &&
-         (Rnumel < 0 ||
-          (Rnumel < streamed_limit && Rnumel * facts::bytes >= least_grouped_bytes<Body> &&
-           (Rnumel % width != 0 || facts::shared_loads > 1 || Rnumel * facts::bytes > most_streamed_alone)));
+         (Rnumel < 0 || (Rnumel < streamed_limit && Rnumel * facts::bytes >= least_grouped_bytes<Body> &&
+                         (Rnumel % width != 0 || facts::shared_loads > 1 || facts::loads > 1 ||
+                          Rnumel * facts::bytes > most_streamed_alone)));
 }();
 
 /// False: nothing was launched. CanSplit: as of split_facts; such rows have one phase.

@@ -67,7 +67,7 @@ void launch_looped(body<S...>, const Args& args, std::int64_t splits, kernel_mem
 inline constexpr int narrow_block = 256;
 
 /// Does a row of static length have to be shifted, and can it be? Values of 16 bits are better staged, and so are rows
-/// of which a multiprocessor's registers hold only one.
+/// of which a multiprocessor's registers hold only one, or few of two inputs.
 template <class Held, long Rnumel, bool CanSplit>
 inline constexpr row_shape shifted_shape = [] {
   using phases = phase_facts<Held>;
@@ -78,8 +78,9 @@ inline constexpr row_shape shifted_shape = [] {
     constexpr row_shape shape = choose_row(Rnumel + width - 1, width, lanes_of_shifted<Held>, CanSplit);
     constexpr held_needs needs{.kept = phases::kept_bytes, .late = phases::late_bytes, .shifted = true};
     constexpr int registers = held_registers(shape.threads, width * shape.items, needs);
-    constexpr bool alone = 2 * shape.threads * registers > all_registers && staged_facts<Held>::facts.possible;
-    return alone ? row_shape{} : shape;
+    constexpr bool alone = 2 * shape.threads * registers > all_registers;
+    constexpr bool few = stream_facts<Held>::loads > 1 && Rnumel > 4096;
+    return (alone || few) && staged_facts<Held>::facts.possible ? row_shape{} : shape;
   }
 }();
 
