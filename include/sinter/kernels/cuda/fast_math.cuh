@@ -80,7 +80,7 @@ inline constexpr float log2_tail<f16>[] = {-0x1.0006d2p+0f, -0x1.2640d0p+0f, -0x
 template <class T>
 struct gelu {
   static __device__ __forceinline__ float apply(float x) {
-    const float a = math::minimum(::fabsf(x), 14.0f);  // where the tail is 0; of infinities it would be NaN
+    const float a = math::minimum(::fabsf(x), 14.0f);  // of infinities a tail would be NaN
     return ::__fmaf_rn(-a, exp2(math::device::horner<log2_tail<T>>(a)), ::fmaxf(x, 0.0f));
   }
 };
