@@ -69,7 +69,7 @@ struct tanh<f16> {
 };
 
 /// max(x, 0) - |x| times the tail of the normal distribution, whose logarithm to base 2 is a polynomial up to 5.9: one
-/// function of the slow units. Relative errors of at most 2^-10.3 for bf16, 2^-13.7 for f16, where |x| < 4.2; below
+/// function of the slow units. Relative errors of at most 2^-10.2 for bf16, 2^-13.7 for f16, where |x| < 4.2; below
 /// -4.2 at most 1.5e-8 absolute besides.
 template <class T>
 inline constexpr float log2_tail[] = {-0x1.004c1cp+0f, -0x1.2324bep+0f, -0x1.f1813ep-2f, -0x1.1a2338p-5f,

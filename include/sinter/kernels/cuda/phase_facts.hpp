@@ -104,6 +104,8 @@ struct phase_facts<body<S...>> {
     }
     return again <= 8;
   }();
+  /// Is it where a value is that counts?
+  static constexpr bool finds_place = (seeks_place<S> || ...);
   static constexpr bool is_seen_twice(int s) { return ((folded_evenly<S> == s) || ...); }
   /// A load whose values wait as they lie in memory: for a later phase or a second look, for all folds of the only
   /// phase, and of f16 also for others of their own, because nvcc 13.0 converts f16 as soon as it is there, but bf16
@@ -158,7 +160,7 @@ struct phase_facts<body<S...>> {
     for (int s = 0; s < size; ++s)
       if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && stored_bytes(s) > 0)
         waiting += packs(s) ? 2 : 4 * words[s];
-    return (seeks_place<S> || ...) && waiting < 4 ? 4 : waiting;
+    return finds_place && waiting < 4 ? 4 : waiting;
   }();
 
   /// Is it known how many registers the arithmetic takes? And where a thread holds its part of a row and no more?

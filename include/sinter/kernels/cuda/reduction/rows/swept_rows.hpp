@@ -89,11 +89,6 @@ inline constexpr bool sweeps_all = [] {
   for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
   return sweeps_one<Body> && states <= 4;
 }();
-/// Is it where a value is that counts?
-template <class Body>
-inline constexpr bool sweeps_places = false;
-template <class... S>
-inline constexpr bool sweeps_places<body<S...>> = (seeks_place<S> || ...);
 /// Elements of the shortest row that is swept; `aligned`: if wide accesses of the usual kind fit, too. Shorter ones are
 /// better held, or wait in shared memory: memory leaves values of 16 bits half the time that it leaves others, and a
 /// swept row takes the fewest instructions, but waits for itself.
@@ -103,7 +98,7 @@ constexpr std::int64_t swept_least(bool aligned) {
   constexpr int width = swept_facts<Body>::width;
   if (!sweeps_one<Body> || element_stores < Body >> 0) return aligned && !sweeps_all<Body> ? narrow_limit : swept_long;
   if (!aligned && (width == 8 || width == 4)) {
-    if (sweeps_places<Body>) return 300;  // of a run's neighbours each costs a look at its place
+    if (phase_facts<Body>::finds_place) return 300;  // of a run's neighbours each costs a look at its place
     if (width == 4) return 641;           // of shorter ones a run has room for four
     return sweeps_all<Body> ? 4096 : 8000;
   }
