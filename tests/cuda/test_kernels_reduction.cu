@@ -103,13 +103,14 @@ TEST_CASE("one-phase reductions of rows, dynamic extent") {
 
 // Of 16 bits four or eight vectors to a thread, the last of which are not in every row.
 TEST_CASE("one-phase reductions of rows that registers hold, dynamic extent") {
-  for (const std::int64_t columns : {128, 136, 200, 264, 520, 1000, 1032, 1544, 2056, 4104, 32760, 32768, 32776})
+  for (const std::int64_t columns : {128, 136, 200, 264, 520, 1000, 1032, 1544, 2056, 4104, 20000, 32760, 32768, 32776})
     for (const std::int64_t rows : {1, 9, 300}) {
       const double n = static_cast<double>(columns);
       test_fold<ops::sum, bf16, float, d0, -1>("sum bf16", rows, columns, 1e-5, 1e-6 * n);
       test_fold<ops::argmax, bf16, std::int64_t, d0, -1>("argmax bf16", rows, columns, 0, 0);
       test_fold<ops::argmin, f16, std::int64_t, d0, -1>("argmin f16", rows, columns, 0, 0);
       test_fold<ops::amax, f16, f16, d0, -1>("amax f16", rows, columns, 0, 0);
+      test_fold<ops::m2, bf16, float, d0, -1>("m2 bf16", rows, columns, 1e-4, 1e-5);
     }
 }
 

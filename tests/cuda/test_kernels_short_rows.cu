@@ -15,7 +15,7 @@ const std::int64_t column_counts[] = {1, 2, 3, 5, 7, 8, 9, 31, 33, 65, 127, 128,
 template <class F>
 void for_static_columns(F&& test) {
   [&]<long... C>(std::integer_sequence<long, C...>) { (test(std::integral_constant<long, C>{}), ...); }
-  (std::integer_sequence<long, 1, 3, 7, 31, 65, 66, 127, 1001>{});
+  (std::integer_sequence<long, 1, 3, 7, 31, 65, 66, 124, 127, 1001>{});
 }
 
 /// a + b and the row's sum of it, where a, b and the result are of three types: three alignments, one of them the

@@ -161,17 +161,18 @@ struct dynamic_rows {
   static constexpr int full_of(int items) { return items < 8 ? items / 2 : 4; }
   // Few threads ask for 64 bytes of a row at once, so that each line is asked for again and again.
   static constexpr int short_items = few < 2 ? few : 2, short_groups = few < 16 ? 4 * few : 64;
+  /// Places for the groups of a row, of which every thread has as many.
+  static constexpr std::int64_t places(std::int64_t groups, int items) {
+    const std::int64_t own = row_of(groups, items).threads;
+    return (groups + own - 1) / own * own;
+  }
   /// Fewer threads leave fewer places for groups empty: of one input that counts where eight threads or more are left,
   /// of several where a warp is enough and a fifth is saved, of one phase where more threads would not fill
   /// a warp or a tenth is saved.
   static constexpr bool takes_few(std::int64_t groups) {
-    const auto places = [&](int items) {
-      const std::int64_t own = row_of(groups, items).threads;
-      return (groups + own - 1) / own * own;
-    };
-    if (once) return few == many || (groups > 16 * few && 10 * places(many) > 9 * places(few));
+    if (once) return few == many || (groups > 16 * few && 10 * places(groups, many) > 9 * places(groups, few));
     if (!several) return few == many || groups <= 8 * few;
-    return groups > 32 * many || 5 * places(many) > 4 * places(few);
+    return groups > 32 * many || 5 * places(groups, many) > 4 * places(groups, few);
   }
 };
 

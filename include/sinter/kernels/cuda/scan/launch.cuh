@@ -25,10 +25,13 @@ inline constexpr int scan_part_block = 256;
 template <class Body, int Width>
 inline constexpr int scan_items = Width == 1 ? 4 : scan_lanes_held<Body> / Width;
 
-/// The same where a block has a part of a row. Single elements take addresses besides.
+/// The same where a block has a part of a row. Narrow vectors take more addresses besides.
 template <class Body, int Width>
-inline constexpr int part_items = Width == 1 ? (takes_large_parts<Body> ? 24 : 8)
-                                             : (takes_large_parts<Body> ? 64 : scan_lanes_held<Body>) / Width;
+inline constexpr int part_items = [] {
+  if (!takes_large_parts<Body>) return Width == 1 ? 8 : scan_lanes_held<Body> / Width;
+  const int values = Width == 1 ? 24 : Width == 2 ? 48 : 64;
+  return values / Width / (values_across_scans<Body> > 1 ? 2 : 1);
+}();
 
 /// The shape for a row of rnumel elements, read `width` at a time; `kept`: phase_facts::kept_bytes.
 constexpr row_shape choose_scan_row(std::int64_t rnumel, int width, int items, int kept) {

@@ -130,8 +130,12 @@ struct held_column_facts {
                              : loads_halves<Body>                                  ? 44
                                                                                    : 48,
                        many = 80;
+  /// Where addresses are known, nvcc 13.0 unpacks all pairs at once, and f16 beside a column's divisions.
+  static constexpr bool unpacks_at_once =
+      is_known && kept_bytes < 4 &&
+      ((Width == 2 && items_in(few) == 32) || (loads_halves<Body> && phases::row_steps > 0));
   static constexpr bool is_small = phases::is_light_beside_row && kept_bytes <= 4 && !has_doubles<Body> &&
-                                   !has_large_states && items_in(few) * Width >= few_lanes;
+                                   !has_large_states && !unpacks_at_once && items_in(few) * Width >= few_lanes;
   static constexpr int items = items_in(is_small ? few : many);
 
   /// Warps whose states of so many columns, of one phase, have room in 48 KB, twice.

@@ -97,15 +97,27 @@ inline constexpr std::int64_t most_held_groups = [] {
   return crowded && stages_vectors<Held, Width, CanSplit> ? 64 : narrow_limit;
 }();
 
-/// Elements of the longest row of run-time length that is rather held than swept, where vectors of Width fit: longer
-/// ones of 16 bits leave a multiprocessor too few others, and a third fold costs more than a second walk. Of wider
-/// values only those that are summed.
+/// Elements of the longest row of run-time length that is rather held than swept, where vectors of Width fit: of those
+/// in which places are looked for longer ones leave a multiprocessor too few others, and a third fold costs more than a
+/// second walk. Of wider values only those that are summed.
 template <class Body, class Held, int Width>
 inline constexpr std::int64_t longest_held_row = [] {
   int folds = 0;
   for (int s = 0; s < Held::size; ++s) folds += phase_facts<Held>::is_reduce(s);
-  return folds > 2 ? 0 : Width == 8 ? 16384 : Width == 4 && sweeps_all<Body> ? 32768 : 0;
+  if (folds > 2) return 0;
+  if (Width == 8) return phase_facts<Held>::finds_place ? 20480 : 32768;
+  return Width == 4 && sweeps_all<Body> ? 32768 : 0;
 }();
+
+/// Is a row of run-time length, of vectors of Width, rather swept because a third of the places for its groups would be
+/// empty? What looks for places in values of 16 bits takes long enough to notice, if a row has more than a warp's.
+template <class Held, int Width>
+constexpr bool leaves_places(std::int64_t rnumel) {
+  using rows = dynamic_rows<Held, Width>;
+  const std::int64_t groups = rnumel / Width;
+  return Width == 8 && phase_facts<Held>::finds_place && groups > 64 && groups < 512 &&
+         5 * rows::places(groups, rows::few) > 7 * groups;
+}
 
 /// Rows of run-time length that registers hold. False: it was not launched.
 template <int Width, std::int64_t MostGroups, class... S, class Args>
@@ -134,8 +146,7 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
 template <int Width, long Rnumel, int Items, int Full, class... S, class Args, class Shape>
 void launch_runs(body<S...>, const Args& args, const Shape& shape, cudaStream_t stream, const char* name) {
   const int rows = shape.get().rows();
-  using phases = phase_facts<body<S...>>;
-  constexpr int blocks = phases::is_light && phases::kept_bytes <= 4 ? light_short_blocks : 1;
+  constexpr int blocks = short_blocks<body<S...>>(Width, Width * Items);
   launch(&reduction_short<body<S...>, Rnumel, Width, Items, blocks, Full, Shape, Args>,
          dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)), dim3(short_block), stream, name, args, shape);
 }
@@ -270,10 +281,11 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
           StaticRnumel < 0 && may_be(row_kernel::held) ? longest_held_row<Body, held, width> : 0;
       // A row alone on a multiprocessor waits for itself.
       const bool alone = !wide && 2 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
-      const bool swept =
-          splits > 1
-              ? sweeps_one<Body> || !wide
-              : always || alone || (args.rnumel >= swept_least<Body>(wide) && (!wide || args.rnumel > longest_held));
+      const bool sparse = longest_held > 0 && wide && leaves_places<held, width>(args.rnumel);
+      const bool swept = splits > 1
+                             ? sweeps_one<Body> || !wide
+                             : always || alone || sparse ||
+                                   (args.rnumel >= swept_least<Body>(wide) && (!wide || args.rnumel > longest_held));
       if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
     }
   }

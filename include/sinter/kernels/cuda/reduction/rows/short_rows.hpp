@@ -137,8 +137,18 @@ struct short_facts<body<S...>, Rnumel> {
 
 /// Threads of a block, in whose run neighbours of `threads` share a row.
 inline constexpr int short_block = 128, short_warps = short_block / 32;
-/// Blocks that a multiprocessor shall run at once if the arithmetic is light: with 48 registers a thread.
-inline constexpr int light_short_blocks = 10;
+/// Blocks that a multiprocessor shall run at once, of whose threads each has `values` of a row, so many neighbours at a
+/// time: if the arithmetic is light ten, with 48 registers for a thread, or eight, with 64. Values of 16 bits wait as
+/// floats; addresses and what is being computed take 16 registers, weights those of the neighbours and four.
+template <class Body>
+constexpr int short_blocks(int neighbours, int values) {
+  using phases = phase_facts<Body>;
+  if (!phases::is_light || phases::kept_bytes > 4) return 1;
+  const int waiting = values * (phases::recomputes && phases::kept_bytes == 4 ? 2 : 1),
+            weights = phases::late_bytes > 0 ? 4 + neighbours * ((phases::late_bytes + 3) / 4) : 0,
+            registers = 16 + waiting + weights;
+  return registers <= 48 ? 10 : registers <= 64 ? 8 : 1;
+}
 /// Bytes of a run of the widest elements: with 2048 threads on a multiprocessor, four times what its share of the
 /// memory's speed takes in flight.
 inline constexpr int short_run_bytes = 10240;
