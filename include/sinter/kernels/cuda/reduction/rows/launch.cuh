@@ -109,13 +109,14 @@ inline constexpr std::int64_t longest_held_row = [] {
   return Width == 4 && sweeps_all<Body> ? 32768 : 0;
 }();
 
-/// Is a row of run-time length, of vectors of Width, rather swept because a third of the places for its groups would be
-/// empty? What looks for places in values of 16 bits takes long enough to notice, if a row has more than a warp's.
+/// Is a row of run-time length, of vectors of Width, rather swept because three in ten of the places for its groups
+/// would be empty? Only what looks for places in values of 16 bits takes so long; shorter rows would leave most of a
+/// sweep idle.
 template <class Held, int Width>
 constexpr bool leaves_places(std::int64_t rnumel) {
   using rows = dynamic_rows<Held, Width>;
   const std::int64_t groups = rnumel / Width;
-  return Width == 8 && phase_facts<Held>::finds_place && groups > 64 && groups < 512 &&
+  return Width == 8 && phase_facts<Held>::finds_place && groups > 64 &&
          5 * rows::places(groups, rows::few) > 7 * groups;
 }
 
