@@ -151,6 +151,10 @@ TEST_CASE("scans: columns") {
   test_one<float, column, d0>("long column scan f32, each alone", 16644, 1450);
   test_one<bf16, column, d0>("long column scan bf16", 8200, 1500);
   test_one<float, column, d0>("column scan f32, dynamic", 70000, 100);
+  // Rows that are multiples of 16 bytes only, and of 8.
+  test_one<float, column, 20004, -1, 20004>("long column scan f32, static", 20004, 301);
+  test_one<float, column, 20002, -1, 20002>("long column scan f32, static", 20002, 301);
+  test_one<float, column, d0>("long column scan f32, wide stripes", 3008, 2001);
 }
 
 TEST_CASE("scans: long columns, wherever rows begin") {

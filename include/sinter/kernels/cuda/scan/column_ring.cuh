@@ -12,23 +12,24 @@ namespace sinter::cuda {
 namespace detail {
 
 /// The most blocks that share a stripe: a lane reads what all of them have told.
-template <class Body, int Width>
+template <class Body, class Stripe>
 inline constexpr int most_sharing =
-    column_ring_facts<Body, Width>::each == 1 && scan_facts<Body>::most_state <= 4 ? 16 : 8;
+    column_ring_facts<Body, Stripe>::each == 1 && scan_facts<Body>::most_state <= 4 ? 16 : 8;
 /// Of fewer it reads less.
 inline constexpr int few_sharing = 4;
 
-template <class Body, int Width, class Args>
-class column_ring : ring_places<column_ring_facts<Body, Width>> {
-  using places = ring_places<column_ring_facts<Body, Width>>;
+template <class Body, class Stripe, class Args>
+class column_ring : ring_places<column_ring_facts<Body, Stripe>> {
+  using places = ring_places<column_ring_facts<Body, Stripe>>;
   using places::lane;
 
  public:
-  using facts = column_ring_facts<Body, Width>;
-  using tiling = column_ring_tiling<Body, Width, Args>;
+  using facts = column_ring_facts<Body, Stripe>;
+  using tiling = column_ring_tiling<Body, Stripe, Args>;
   using scans = scans_of_stage<Body, 0, false, 0>;
   using numbers = std::make_index_sequence<Body::size>;
-  static constexpr int columns = facts::columns, deep = facts::deep, items = facts::items, each = facts::each;
+  static constexpr int width = facts::width, columns = facts::columns, deep = facts::deep, items = facts::items,
+                       each = facts::each;
 
   __device__ __forceinline__ column_ring(const Args& a, const column_ring_share& s, unsigned char* memory)
       : places(memory, s.turns.slots, s.blocks_of_stripe > 1), args(a), share(s) {}
@@ -101,7 +102,7 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
     if (lane() == 0) cleared().wait_for_all();
     __syncwarp();
     this->hear_turns(position(share), turn, share.turns, [&](const position& at, int next_slot) {
-      constexpr int most = most_sharing<Body, Width>;
+      constexpr int most = most_sharing<Body, Stripe>;
       if constexpr (most > 8)
         if (blocks <= few_sharing) return hear<few_sharing>(at, next_slot, mine);
       hear<most>(at, next_slot, mine);
@@ -133,8 +134,8 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
   }
   /// Of the columns of this lane of a worker.
   template <class Scan>
-  __device__ __forceinline__ state_group<typename Scan::state, Width>& states(int slot, int row) const {
-    return *reinterpret_cast<state_group<typename Scan::state, Width>*>(states<Scan>(slot) + row * columns + column());
+  __device__ __forceinline__ state_group<typename Scan::state, width>& states(int slot, int row) const {
+    return *reinterpret_cast<state_group<typename Scan::state, width>*>(states<Scan>(slot) + row * columns + column());
   }
   /// Of a stripe, what its columns fold to in part `number` of those that are told.
   template <class Scan>
@@ -200,7 +201,7 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
   template <int I, int Slot, class T, class At>
   __device__ __forceinline__ void send_load(load<Slot, T, At, -1>, const position& at, int number) const {
     if constexpr (facts::template stages<I>) {
-      using rows = column_ring_rows<Body, Width, I>;
+      using rows = column_ring_rows<Body, Stripe, I>;
       const int top = at.part * facts::rows;
       const part_rows part{this->memory_ + at.slot * facts::place_bytes + facts::template place_before<I> +
                                rows::begin(args, at.first, top),
@@ -302,17 +303,17 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
 
   /// Of this lane of a worker, in its stripe.
   static __device__ __forceinline__ int column() {
-    return (static_cast<int>(threadIdx.x) / 32 % facts::across * 32 + lane()) * Width;
+    return (static_cast<int>(threadIdx.x) / 32 % facts::across * 32 + lane()) * width;
   }
   static __device__ __forceinline__ int row() { return static_cast<int>(threadIdx.x) / 32 / facts::across; }
   /// Are all rows of a part there? Single columns, of which a lane has many rows, are quicker if that is known.
   __device__ __forceinline__ bool is_whole(const position& at) const {
-    return Width < 4 && (at.part + 1) * facts::rows <= static_cast<int>(args.rnumel);
+    return width < 4 && (at.part + 1) * facts::rows <= static_cast<int>(args.rnumel);
   }
   /// Of a lane past the last column: one that is not `ok`.
   template <bool Whole>
   __device__ __forceinline__ void place(tile<tiling>& t, const position& at) const {
-    const int mine = column(), last = at.count - Width;
+    const int mine = column(), last = at.count - width;
     t.fixed = at.first + (mine < last ? mine : last);
     t.fixed_ok = mine <= last;
     t.staging = {&args,    shared_address(this->memory_) + static_cast<unsigned>(at.slot * facts::place_bytes),
@@ -331,13 +332,13 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
     evaluate<statements_before_scans<Body>>(f, t, args);
     each_scan<scans, Body>([&](auto of) {
       using scan = decltype(of);
-      state_group<typename scan::state, Width> own;
+      state_group<typename scan::state, width> own;
 #pragma unroll
-      for (int j = 0; j < Width; ++j) {
+      for (int j = 0; j < width; ++j) {
         own.states[j] = scan::init();
 #pragma unroll
         for (int u = 0; u < items; ++u)
-          if (t.ok[u]) scan::step(own.states[j], lane_of<scan::operand>(f, u * Width + j), t.r(u));
+          if (t.ok[u]) scan::step(own.states[j], lane_of<scan::operand>(f, u * width + j), t.r(u));
       }
       states<scan>(at.slot, row()) = own;
     });
@@ -357,12 +358,12 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
       using scan = decltype(of);
       const auto start = states<scan>(at.slot, deep), before = states<scan>(at.slot, row());
 #pragma unroll
-      for (int j = 0; j < Width; ++j) {
+      for (int j = 0; j < width; ++j) {
         typename scan::state own = scan::combine(start.states[j], before.states[j]);
 #pragma unroll
         for (int u = 0; u < items; ++u) {
-          scan::step(own, lane_of<scan::operand>(f, u * Width + j), t.r(u));
-          lanes_of<scan::number>(f)[u * Width + j] = scan::finish(own);
+          scan::step(own, lane_of<scan::operand>(f, u * width + j), t.r(u));
+          lanes_of<scan::number>(f)[u * width + j] = scan::finish(own);
         }
       }
     });
@@ -375,13 +376,13 @@ class column_ring : ring_places<column_ring_facts<Body, Width>> {
 }  // namespace detail
 
 /// All blocks run at once.
-template <class Body, int Width, class Args>
-__global__ void __launch_bounds__(detail::column_ring_facts<Body, Width>::threads, 1)
+template <class Body, class Stripe, class Args>
+__global__ void __launch_bounds__(detail::column_ring_facts<Body, Stripe>::threads, 1)
     scan_columns_in_ring(const Args args, const column_ring_share share) {
   detail::begin_kernel();
   extern __shared__ __align__(128) unsigned char ring_memory[];
-  const detail::column_ring<Body, Width, Args> ring(args, share, ring_memory);
-  using facts = detail::column_ring_facts<Body, Width>;
+  const detail::column_ring<Body, Stripe, Args> ring(args, share, ring_memory);
+  using facts = detail::column_ring_facts<Body, Stripe>;
   detail::run_duties<facts>(ring);
 }
 

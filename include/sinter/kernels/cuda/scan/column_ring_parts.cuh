@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "sinter/kernels/cuda/scan/places.cuh"
 
@@ -64,14 +65,15 @@ struct column_ring_load {
     return true;
   }
   template <int, class Args>
-  static bool is_aligned(const Args&) {
+  static bool is_aligned(const Args&, int) {
     return true;
   }
+  static constexpr long pitch = 0;
 };
 template <int Slot, class T, class At>
 struct column_ring_load<load<Slot, T, At, -1>> {
   static constexpr auto place = column_place<At>::facts;
-  static constexpr long inner = place.inner;
+  static constexpr long inner = place.inner, pitch = place.pitch;
   static constexpr int bytes_of(int width) {
     return place.plain && at_pattern<At>::of(loop_var::x, width).kind == access::contiguous
                ? static_cast<int>(sizeof(T))
@@ -91,34 +93,76 @@ struct column_ring_load<load<Slot, T, At, -1>> {
       return address % sizeof(T) == 0 && number(place.pitch) > 0 && number(place.apart) >= 0;
     }
   }
-  /// Do its rows begin at multiples of 16 bytes?
+  /// Do its rows begin at multiples of so many bytes?
   template <int Width, class Args>
-  static bool is_aligned(const Args& args) {
+  static bool is_aligned(const Args& args, int unit) {
     if constexpr (bytes_of(Width) == 0) {
       return true;
     } else {
       const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[Slot]);
-      return address % 16 == 0 &&
-             sinter::detail::resolve(place.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+      const std::int64_t pitch =
+          sinter::detail::resolve(place.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T));
+      return address % static_cast<unsigned>(unit) == 0 && pitch % unit == 0;
     }
   }
 };
 
+/// Neighbouring columns that one block takes, so many of them to a lane.
+template <int Width, int Columns>
+struct column_stripe {
+  static constexpr int width = Width, columns = Columns;
+};
+/// What the loads that pass through a ring have in common: bytes of an element, at most; and may rows begin at
+/// multiples of so many bytes?
+template <class Body>
+struct column_ring_loads;
+template <class... S>
+struct column_ring_loads<body<S...>> {
+  static constexpr int most_bytes = [] {
+    int most = 1;
+    for (const int b : {0, column_ring_load<S>::bytes_of(1)...})
+      if (b > most) most = b;
+    return most;
+  }();
+  static constexpr bool may_align(int unit) {
+    return ((is_dynamic(column_ring_load<S>::pitch) ||
+             column_ring_load<S>::pitch % unit * column_ring_load<S>::bytes_of(1) % unit == 0) &&
+            ...);
+  }
+};
+/// Columns of a lane of a wide stripe, where accesses allow `width`: four, or eight bytes; more only of bodies that
+/// hold so much that addresses would spill.
+template <class Body>
+constexpr int wide_ring_width(int width) {
+  constexpr int bytes = column_ring_loads<Body>::most_bytes, most = bytes < 2 ? 8 : 4;
+  return scan_least_blocks<Body> == 0 && width > most ? most : width;
+}
+constexpr int wide_ring_columns(int width) { return width < 4 ? 128 : 32 * width; }
 template <class Body, int Width>
+using wide_stripe = column_stripe<wide_ring_width<Body>(Width), wide_ring_columns(wide_ring_width<Body>(Width))>;
+/// 256 bytes, of vectors of 16: twice as many rows of a stripe wait at once, so that fewer blocks share it. Rows that
+/// begin elsewhere than at multiples of narrow_unit bytes share too much with the next stripe for that.
+inline constexpr int narrow_unit = 32;
+template <class Body, int Width, int Bytes = column_ring_loads<Body>::most_bytes>
+using narrow_stripe = std::conditional_t<Width * Bytes == 16 && scan_least_blocks<Body> == 0 &&
+                                             column_ring_loads<Body>::may_align(narrow_unit),
+                                         column_stripe<8 / Bytes, 256 / Bytes>, wide_stripe<Body, Width>>;
+
+template <class Body, class Stripe>
 struct column_ring_facts;
-template <class... S, int Width>
-struct column_ring_facts<body<S...>, Width> {
+template <class... S, class Stripe>
+struct column_ring_facts<body<S...>, Stripe> {
   using B = body<S...>;
-  /// Rows of a part are apart, and too short for the copy engine: lanes send for 16 bytes each. So many other warps put
-  /// the workers in order, each for some columns of a lane, and sets of as many listen in turn.
-  static constexpr int workers = 8, senders = 2, tellers = 4, listeners = 2;
+  static constexpr int width = Stripe::width, columns = Stripe::columns;
+  /// So many workers take the columns beside each other, and so many of those below each other. Rows of a part are
+  /// apart, and too short for the copy engine: lanes send for 16 bytes each. So many other warps put the workers in
+  /// order, each for some columns of a lane, and sets of as many listen in turn.
+  static constexpr int workers = 8, across = columns / (32 * width), deep = workers / across, senders = 2,
+                       tellers = columns < 128 ? columns / 32 : 4, listeners = 2, each = columns / (32 * tellers);
   static constexpr int arrivals = senders * 32;  // for a part to be there
   static constexpr int threads = (workers + senders + tellers + listeners * tellers) * 32;
-  /// Columns of a stripe, which so many workers beside each other take, and so many of those below each other.
-  static constexpr int columns = Width < 4 ? 128 : 32 * Width, across = columns / (32 * Width), deep = workers / across,
-                       each = columns / (32 * tellers);
 
-  static constexpr int bytes_of[sizeof...(S) + 1] = {column_ring_load<S>::bytes_of(Width)..., 0};
+  static constexpr int bytes_of[sizeof...(S) + 1] = {column_ring_load<S>::bytes_of(width)..., 0};
   static constexpr int bytes = [] {
     int total = 0;
     for (const int b : bytes_of) total += b;
@@ -127,7 +171,7 @@ struct column_ring_facts<body<S...>, Width> {
   template <int I>
   static constexpr bool stages = bytes_of[I] > 0;
   /// Vectors of 16 bytes begin where copies do.
-  static constexpr bool exact(int size) { return Width * size % 16 == 0; }
+  static constexpr bool exact(int size) { return width * size % 16 == 0; }
   /// Bytes of a row of a part in shared memory, at most: otherwise copies begin up to 15 bytes before the row, and rows
   /// are as far apart, modulo 16, as in memory.
   static constexpr int row_bytes(int size) { return size == 0 ? 0 : columns * size + (exact(size) ? 0 : 32); }
@@ -135,7 +179,7 @@ struct column_ring_facts<body<S...>, Width> {
   /// Rows of a lane in each part.
   static constexpr int items = [] {
     const int most = bytes > 0 ? ring_part_bytes / (deep * columns * bytes) : 1,
-              values = values_across_scans<B> > 1 ? 24 : 32, held = Width < 8 ? values / Width : 4;
+              values = values_across_scans<B> > 1 ? 24 : 32, held = width < 8 ? values / width : 4;
     return most < 1 ? 1 : most < held ? most : held;
   }();
   static constexpr int rows = deep * items;
@@ -166,11 +210,11 @@ struct column_ring_facts<body<S...>, Width> {
   template <class Args>
   static std::int64_t inner(const Args& args) {
     std::int64_t inner = args.numel;
-    return (column_ring_load<S>::template agrees<Width>(args, inner) && ...) ? inner : 0;
+    return (column_ring_load<S>::template agrees<width>(args, inner) && ...) ? inner : 0;
   }
   template <class Args>
-  static bool is_aligned(const Args& args) {
-    return (column_ring_load<S>::template is_aligned<Width>(args) && ...);
+  static bool is_aligned(const Args& args, int unit) {
+    return (column_ring_load<S>::template is_aligned<width>(args, unit) && ...);
   }
 };
 
@@ -214,11 +258,11 @@ struct column_position : ring_place {
 };
 
 /// Where load I of a stripe lies: in memory, and in shared memory from where its part of a place begins.
-template <class Body, int Width, int I, class Load = sinter::detail::statement_of<Body, I>>
+template <class Body, class Stripe, int I, class Load = sinter::detail::statement_of<Body, I>>
 struct column_ring_rows;
-template <class Body, int Width, int I, int Slot, class T, class At>
-struct column_ring_rows<Body, Width, I, load<Slot, T, At, -1>> {
-  using facts = column_ring_facts<Body, Width>;
+template <class Body, class Stripe, int I, int Slot, class T, class At>
+struct column_ring_rows<Body, Stripe, I, load<Slot, T, At, -1>> {
+  using facts = column_ring_facts<Body, Stripe>;
   static constexpr int size = static_cast<int>(sizeof(T));
   static constexpr bool exact = facts::exact(size);
 
@@ -245,10 +289,11 @@ struct column_ring_rows<Body, Width, I, load<Slot, T, At, -1>> {
 };
 
 /// A lane's columns of several rows, which lie in shared memory.
-template <class Body, int Width, class Args>
-struct column_ring_tiling : tiling<loop_var::x, loop_var::r, Width, column_ring_facts<Body, Width>::items, int> {
-  using facts = column_ring_facts<Body, Width>;
-  static constexpr bool guards = true, even = Width < 4;
+template <class Body, class Stripe, class Args>
+struct column_ring_tiling
+    : tiling<loop_var::x, loop_var::r, Stripe::width, column_ring_facts<Body, Stripe>::items, int> {
+  using facts = column_ring_facts<Body, Stripe>;
+  static constexpr bool guards = true, even = Stripe::width < 4;
   template <int I>
   static constexpr bool stages = facts::template stages<I>;
   struct staging {
@@ -258,8 +303,8 @@ struct column_ring_tiling : tiling<loop_var::x, loop_var::r, Width, column_ring_
     int first_x = 0, first_r = 0;  // of the part
 
     template <int I, class T>
-    __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int u) const {
-      using rows = column_ring_rows<Body, Width, I>;
+    __device__ __forceinline__ void read(compute_t<T> (&out)[Stripe::width], int u) const {
+      using rows = column_ring_rows<Body, Stripe, I>;
       const int at = facts::template place_before<I> + rows::begin(*args, first_x, first_r) +
                      (row + u) * rows::pitch(*args) + column * static_cast<int>(sizeof(T));
       read_vector<T>(out, place + static_cast<unsigned>(at));

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 #include "sinter/kernels/cuda/reduction/launch.cuh"
 #include "sinter/kernels/cuda/scan/column.cuh"
@@ -214,23 +215,27 @@ constexpr int scan_column_width(long static_numel) {
   return width;
 }
 
-/// How many blocks share a stripe of columns, and how many parts of it they tell each other; 0: too few would work.
+/// How many blocks share a stripe of columns, and how many parts of it they tell each other; how many have work, the
+/// last round counted, too. No blocks: too few would work.
 struct stripe_share {
-  int blocks = 0, told = 0;
+  int blocks = 0, told = 0, busy = 0;
+  /// Each tells and reads for longer the more there are that share a stripe, some 2.5 % for each.
+  constexpr bool is_better_than(const stripe_share& other) const {
+    constexpr int free = 40;
+    return busy * (free + other.blocks) > other.busy * (free + blocks);
+  }
 };
-/// As many, up to `most`, as leave few of `all` blocks without work, in the last round as well; each tells and reads
-/// for longer the more there are, some 2.5 % for each. `places`: of the workspace.
+/// As many, up to `most`, as leave few of `all` blocks without work. `places`: of the workspace.
 constexpr stripe_share share_stripes(int stripes, std::int64_t parts, int slots, int all, int most,
                                      std::int64_t places) {
-  constexpr int free = 40;
   stripe_share best;
-  int least = all * 5 / 8, busy = 0;
+  const int least = all * 5 / 8;
   for (int k = 1; k <= most && k <= parts && k <= all; ++k) {
     const int at_once = all / k < stripes ? all / k : stripes, rounds = (stripes + at_once - 1) / at_once;
     const std::int64_t needed = (parts + k - 1) / k * k;
-    const int told = needed < 2 * slots * k ? static_cast<int>(needed) : 2 * slots * k, now = stripes * k / rounds;
-    if (now <= least || (k > 1 && told > places)) continue;
-    if (now * (free + best.blocks) > busy * (free + k)) best = {k, told}, busy = now;
+    const int told = needed < 2 * slots * k ? static_cast<int>(needed) : 2 * slots * k;
+    const stripe_share now{k, told, stripes * k / rounds};
+    if (now.busy > least && (k == 1 || told <= places) && now.is_better_than(best)) best = now;
   }
   return best;
 }
@@ -244,48 +249,78 @@ constexpr ring_turns column_turns(int slots, bool is_aligned) {
   return {slots, slots / 2, slots / 4};
 }
 
-/// Columns by blocks that stay. False: nothing was launched.
-template <int Width, class... S, class Args>
-bool launch_column_ring(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
-  using B = body<S...>;
-  using facts = column_ring_facts<B, Width>;
+/// What blocks that stay have to do with stripes of one kind; none: these columns cannot pass through their rings.
+struct column_ring_work {
+  stripe_share stripe;
+  int slots = 0, inner = 0, of_inner = 0, stripes = 0, parts = 0;
+};
+template <class Body, class Stripe, class Args>
+column_ring_work work_of_ring(const Args& args, const device_limits& limits) {
+  using facts = column_ring_facts<Body, Stripe>;
+  column_ring_work work{{}, ring_slots(limits, facts::slot_bytes), static_cast<int>(facts::inner(args))};
+  if (work.slots == 0 || work.inner == 0 || !facts::fills(work.inner)) return work;
+  work.of_inner = (work.inner + facts::columns - 1) / facts::columns;
+  work.stripes = static_cast<int>(args.numel / work.inner) * work.of_inner;
+  work.parts = static_cast<int>((args.rnumel + facts::rows - 1) / facts::rows);
+  if (std::int64_t(work.stripes) * work.parts < least_ring_turns * limits.multiprocessors) return work;
   constexpr auto column = orientation::column;
-  const device_limits limits = limits_of_device(name);
-  const int slots = ring_slots(limits, facts::slot_bytes), inner = static_cast<int>(facts::inner(args));
-  const int of_inner = (inner + facts::columns - 1) / facts::columns;
-  if (slots == 0 || inner == 0 || !facts::fills(inner)) return false;
-  const std::int64_t parts = (args.rnumel + facts::rows - 1) / facts::rows;
   const std::int64_t most = sinter::detail::most_scan_parts(column, args.numel, args.rnumel);
-  const int stripes = static_cast<int>(args.numel / inner) * of_inner;
-  const stripe_share stripe = share_stripes(stripes, parts, slots, limits.multiprocessors, most_sharing<B, Width>,
-                                            most > 1 ? sinter::detail::slots_of(column, most) : 0);
-  if (stripe.blocks == 0 || stripes * parts < least_ring_turns * limits.multiprocessors) return false;
+  work.stripe = share_stripes(work.stripes, work.parts, work.slots, limits.multiprocessors, most_sharing<Body, Stripe>,
+                              most > 1 ? sinter::detail::slots_of(column, most) : 0);
+  return work;
+}
+template <class Stripe, class... S, class Args>
+void launch_column_ring(body<S...>, const Args& args, const column_ring_work& work, const device_limits& limits,
+                        kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using B = body<S...>;
+  using facts = column_ring_facts<B, Stripe>;
+  const stripe_share& stripe = work.stripe;
   const int at_once = limits.multiprocessors / stripe.blocks;
-  const ring_turns turns = column_turns(slots, facts::is_aligned(args));
+  const ring_turns turns = column_turns(work.slots, facts::is_aligned(args, 16));
   const column_ring_share share{stripe.blocks > 1 ? memory.counters(stream, name) : nullptr,
                                 memory.states(),
-                                inner,
-                                of_inner,
-                                stripes,
-                                static_cast<int>(parts),
+                                work.inner,
+                                work.of_inner,
+                                work.stripes,
+                                work.parts,
                                 stripe.blocks,
                                 stripe.told,
                                 turns};
-  void (*const kernel)(Args, column_ring_share) = &scan_columns_in_ring<B, Width, Args>;
+  void (*const kernel)(Args, column_ring_share) = &scan_columns_in_ring<B, Stripe, Args>;
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
-  launch<start_rule::together>(kernel,
-                               dim3(static_cast<unsigned>((at_once < stripes ? at_once : stripes) * stripe.blocks)),
-                               dim3(facts::threads), turns.slots * facts::slot_bytes, stream, name, args, share);
-  return true;
+  const int blocks = (at_once < work.stripes ? at_once : work.stripes) * stripe.blocks;
+  launch<start_rule::together>(kernel, dim3(static_cast<unsigned>(blocks)), dim3(facts::threads),
+                               turns.slots * facts::slot_bytes, stream, name, args, share);
 }
 
-template <int Width, long StaticNumel, class Body, class Args>
+/// Columns by blocks that stay. False: nothing was launched.
+template <class Narrow, class Wide, long StaticNumel, class Body, class Args>
 bool launched_column_ring(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
-  using facts = column_ring_facts<Body, Width>;
-  if constexpr (kernels_overlap && facts::can && (StaticNumel < 0 || facts::fills(StaticNumel)))
-    return launch_column_ring<Width>(Body{}, args, memory, stream, name);
-  else return false;
+  const auto can = [](auto facts) {
+    return kernels_overlap && facts.can && (StaticNumel < 0 || facts.fills(StaticNumel));
+  };
+  constexpr bool narrow = !std::is_same_v<Narrow, Wide> && can(column_ring_facts<Body, Narrow>{}),
+                 wide = can(column_ring_facts<Body, Wide>{});
+  if constexpr (narrow || wide) {
+    const device_limits limits = limits_of_device(name);
+    column_ring_work of_narrow, of_wide;
+    if constexpr (wide) of_wide = work_of_ring<Body, Wide>(args, limits);
+    if constexpr (narrow) {
+      if (column_ring_facts<Body, Narrow>::is_aligned(args, narrow_unit))
+        of_narrow = work_of_ring<Body, Narrow>(args, limits);
+      if (of_narrow.stripe.blocks > 0 && !of_wide.stripe.is_better_than(of_narrow.stripe)) {
+        launch_column_ring<Narrow>(Body{}, args, of_narrow, limits, memory, stream, name);
+        return true;
+      }
+    }
+    if constexpr (wide)
+      if (of_wide.stripe.blocks > 0) {
+        launch_column_ring<Wide>(Body{}, args, of_wide, limits, memory, stream, name);
+        return true;
+      }
+  }
+  return false;
 }
 
 template <int Width, class Index, class... S, class Args>
@@ -315,13 +350,15 @@ void scan_along_columns(const Args& args, kernel_memory& memory, cudaStream_t st
   constexpr int held = width < 4 ? width : 4;  // of more, a multiprocessor would run one block at once
   const bool narrow = args.numel < narrow_limit && args.rnumel < narrow_limit;
   if (narrow && access_facts<Body>::template fits<width, loop_var::x>(args)) {
-    if (launched_column_ring<width, StaticNumel, Body>(args, memory, stream, name)) return;
-    if constexpr (held < width)
-      if (launched_column_ring<held, StaticNumel, Body>(args, memory, stream, name)) return;
+    if (launched_column_ring<narrow_stripe<Body, width>, wide_stripe<Body, width>, StaticNumel, Body>(args, memory,
+                                                                                                      stream, name))
+      return;
     return launch_scan_columns<held, int>(Body{}, args, memory, stream, name);
   }
   if constexpr (width > 1 && StaticNumel < 0)
-    if (narrow && launched_column_ring<1, StaticNumel, Body>(args, memory, stream, name)) return;
+    if (narrow &&
+        launched_column_ring<wide_stripe<Body, 1>, wide_stripe<Body, 1>, StaticNumel, Body>(args, memory, stream, name))
+      return;
   launch_scan_columns<1, std::int64_t>(Body{}, args, memory, stream, name);
 }
 
