@@ -78,8 +78,9 @@ TEST_CASE("held columns: their shapes") {
   static_assert(hold_columns(8, 8, 3, 2, 128).threads() == 32);
   static_assert(cuda::detail::fills_device(264, 132) && !cuda::detail::fills_device(263, 132));
   using held = typename sinter::detail::held_body<softmax<bf16, at_column<d0>>, -1>::type;
-  static_assert(cuda::detail::held_column_facts<held, 4, false>::items == 8 &&
-                cuda::detail::held_column_facts<held, 4, false>::columns == 64);
+  using facts = cuda::detail::held_column_facts<held, 4, false>;
+  static_assert(facts::items == 8 && facts::columns == 256 && facts::choose(33, facts::log_along).threads() == 320 &&
+                facts::choose(33, facts::log_line).threads() == 96);
 }
 
 TEST_CASE("held columns: softmax") {

@@ -25,6 +25,9 @@ struct fixed_held_columns {
 /// registers; some more where only the launch knows how many rows there are or how far they are apart.
 inline constexpr int held_column_block = 512, loose_column_block = 384;
 
+/// Columns of a set at most, where a thread has some rows of them.
+inline constexpr int most_held_columns = 256;
+
 /// Where each has whole columns, and none waits for a neighbour; smaller ones begin too often.
 inline constexpr int log_whole_columns = 8, whole_column_block = 1 << log_whole_columns;
 
@@ -140,15 +143,18 @@ struct held_column_facts {
 
   /// Warps whose states of so many columns, of one phase, have room in 48 KB, twice.
   static constexpr int warps_for(int columns) { return (24 << 10) / (state_bytes(columns) + 128); }
-  /// Threads side by side along a line of memory, and along two: single columns are of rows that begin anywhere, of
-  /// whose lines less is shared with other blocks then.
+  /// Threads side by side along a line of memory; and along so many columns that few sectors of a row are shared with
+  /// other blocks, each of which would write a part, if their states have room.
   static constexpr int log_line = [] {
     int log = 0;
     while ((2 * Width << log) <= shared::span) ++log;
     return log;
   }();
-  static constexpr int log_along =
-      Width == 1 && 32 * warps_for(2 << log_line) >= held_column_block ? log_line + 1 : log_line;
+  static constexpr int log_along = [] {
+    int log = log_line;
+    while ((2 * Width << log) <= most_held_columns && 32 * warps_for(2 * Width << log) >= held_column_block) ++log;
+    return log;
+  }();
   /// Columns of a set at most.
   static constexpr int columns = Width << log_along;
   /// Is something gained, and have a block's states room?
@@ -162,8 +168,9 @@ struct held_column_facts {
   static constexpr bool holds_whole(std::int64_t rnumel) {
     return possible && rnumel <= items && most_threads >= whole_column_block;
   }
-  static constexpr held_columns choose(std::int64_t rnumel) {
-    return hold_columns(rnumel, items, log_along, log_line - 1, most_threads);
+  /// `log`: of threads side by side, at most.
+  static constexpr held_columns choose(std::int64_t rnumel, int log) {
+    return hold_columns(rnumel, items, log, log_line - 1, most_threads);
   }
 };
 

@@ -165,18 +165,25 @@ bool launch_column_held(body<S...>, const Args& args, int multiprocessors, cudaS
            slots * held_column_bytes<held, facts::columns>, stream, name, args, shape);
     return true;
   };
-  if constexpr (facts::possible && facts::is_known) {
-    constexpr held_columns shape = facts::choose(StaticRnumel);
-    if constexpr (shape.threads() > 0) {
-      constexpr int rows = shape.threads() >> shape.log_along(), full = static_cast<int>(StaticRnumel / rows),
-                    items = full + (StaticRnumel % rows > 0);
-      return start.template operator()<items, full, shape.threads()>(
-          fixed_held_columns<shape.threads(), shape.log_along()>{});
+  // Of few columns smaller sets leave fewer multiprocessors without work.
+  const auto start_at_most = [&]<int Log>(std::integral_constant<int, Log>) {
+    if constexpr (facts::is_known) {
+      constexpr held_columns shape = facts::choose(StaticRnumel, Log);
+      if constexpr (shape.threads() > 0) {
+        constexpr int rows = shape.threads() >> shape.log_along(), full = static_cast<int>(StaticRnumel / rows),
+                      items = full + (StaticRnumel % rows > 0);
+        return start.template operator()<items, full, shape.threads()>(
+            fixed_held_columns<shape.threads(), shape.log_along()>{});
+      }
+    } else {
+      const held_columns shape = facts::choose(args.rnumel, Log);
+      if (shape.threads() > 0) return start.template operator()<facts::items, 0, facts::most_threads>(shape);
     }
-  } else if constexpr (facts::possible) {
-    const held_columns shape = facts::choose(args.rnumel);
-    if (shape.threads() > 0) return start.template operator()<facts::items, 0, facts::most_threads>(shape);
-  }
+    return false;
+  };
+  if constexpr (facts::possible)
+    return start_at_most(std::integral_constant<int, facts::log_along>{}) ||
+           start_at_most(std::integral_constant<int, facts::log_line>{});
   return false;
 }
 
