@@ -34,6 +34,17 @@ struct run_statement<load<Slot, T, At, Mask>> {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
     const T* base = static_cast<const T*>(args.pointers[Slot]);
+    // Of items that are evenly apart addresses have a division in common, but not if the compiler moves it to where
+    // each is read.
+    constexpr bool early = Frame::tiling::even && linear_step<At>::divides && Mask < 0 &&
+                           shape::drifts == drift::none && !shape::in_shifted_row &&
+                           (shape::width == 1 || shape::touches.where.kind == access::contiguous);
+    const T* from = base;
+    if constexpr (early) {
+      from += memory::offset(0, t, u, args.sizes);
+      asm volatile("" : "+l"(from));
+      __builtin_assume(__isGlobal(from));
+    }
     if constexpr (Frame::tiling::template shifts<I>) {
       if constexpr (Frame::tiling::loose) read_loosely<I>(f, t, base, u, args.sizes);
       else if (t.ok[u]) read_beside<I>(f, t, base, u, args.sizes);
@@ -44,7 +55,8 @@ struct run_statement<load<Slot, T, At, Mask>> {
     } else if constexpr (Frame::tiling::template packs<I>) {
       T stored[shape::width];
       if (reads_item<I, At, Frame>(t, u, args.sizes)) {
-        memory::read_stored(stored, base, t, u, args.sizes);
+        if constexpr (early) wide<T, shape::width>::read_stored(stored, from);
+        else memory::read_stored(stored, base, t, u, args.sizes);
       } else {
 #pragma unroll
         for (int j = 0; j < shape::width; ++j) {
@@ -74,7 +86,8 @@ struct run_statement<load<Slot, T, At, Mask>> {
 #pragma unroll
       for (int j = 0; j < shape::width; ++j) raw[j] = compute_t<T>(0);
       if (all) {
-        memory::read(raw, base, t, u, args.sizes);
+        if constexpr (early) wide<T, shape::width>::read(raw, from);
+        else memory::read(raw, base, t, u, args.sizes);
       } else if constexpr (shape::in_shifted_row || (Mask >= 0 && shape::width > 1)) {
 #pragma unroll
         for (int j = 0; j < shape::width; ++j)
