@@ -25,13 +25,13 @@ void launch_pointwise(body<S...>, const Args& args, cudaStream_t stream, const c
 /// Matrices with fewer columns than this gain nothing from tiles. Those with fewer rows have flat ones.
 inline constexpr std::int64_t smallest_transposed = 16;
 
-template <int Rows, int Width, class... S, class Args>
+template <class Tile, int Width, class... S, class Args>
 void launch_tiles(body<S...>, const Args& args, std::int64_t columns, std::int64_t apart, cudaStream_t stream,
                   const char* name) {
   const std::int64_t between = apart / columns, rows = args.numel / apart;
   const std::int64_t tiles =
-      (rows + Rows - 1) / Rows * between * ((columns + tile_columns<Rows> - 1) / tile_columns<Rows>);
-  launch(&sinter::cuda::pointwise_transposed<body<S...>, Rows, Width, int, Args>, dim3(static_cast<unsigned>(tiles)),
+      (rows + Tile::rows - 1) / Tile::rows * between * ((columns + Tile::columns - 1) / Tile::columns);
+  launch(&sinter::cuda::pointwise_transposed<body<S...>, Tile, Width, int, Args>, dim3(static_cast<unsigned>(tiles)),
          dim3(transposed_threads), stream, name, args);
 }
 
@@ -39,7 +39,7 @@ void launch_tiles(body<S...>, const Args& args, std::int64_t columns, std::int64
 template <int Width, long StaticNumel, class... S, class Args>
 bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using B = body<S...>;
-  constexpr auto facts = transposed_facts<B, square_rows>::facts;
+  constexpr auto facts = transposed_facts<B, square_tile>::facts;
   if constexpr (facts.columns == 0) {
     return false;
   } else {
@@ -51,13 +51,13 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
     const std::int64_t rows = args.numel / apart;
     if constexpr (known < 0 || known >= smallest_transposed) {
       if (rows >= smallest_transposed) {
-        launch_tiles<square_rows, Width>(B{}, args, columns, apart, stream, name);
+        launch_tiles<transposed_tile<B, Width>, Width>(B{}, args, columns, apart, stream, name);
         return true;
       }
     }
     if constexpr (known < smallest_transposed) {
-      if (rows > 1 && columns >= tile_columns<few_rows>) {
-        launch_tiles<few_rows, Width>(B{}, args, columns, apart, stream, name);
+      if (rows > 1 && columns >= flat_tile::columns) {
+        launch_tiles<flat_tile, Width>(B{}, args, columns, apart, stream, name);
         return true;
       }
     }

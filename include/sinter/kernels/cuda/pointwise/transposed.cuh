@@ -17,11 +17,11 @@ inline constexpr int transposed_threads = 256;
 
 /// Threads lie along the columns, `width` neighbours each, and then along the rows; items walk along the tile, and
 /// down.
-template <class Body, int Rows, int Width, class Index>
+template <class Body, class Tile, int Width, class Index>
 struct staged_tiling
-    : tiling<loop_var::x, loop_var::x, Width, Rows * tile_columns<Rows> / transposed_threads / Width, Index> {
+    : tiling<loop_var::x, loop_var::x, Width, Tile::rows * Tile::columns / transposed_threads / Width, Index> {
   static constexpr bool guards = true;
-  static constexpr int vectors = tile_columns<Rows> / Width;
+  static constexpr int vectors = Tile::columns / Width;
   static constexpr int along = vectors < transposed_threads ? vectors : transposed_threads,
                        rows = transposed_threads / along, across = vectors / along;
   SINTER_HOST_DEVICE static constexpr int row_of(int item) { return item / across * rows; }
@@ -32,9 +32,9 @@ struct staged_tiling
     /// Column `lane` of item `item` of access I.
     template <int I, class T>
     __device__ __forceinline__ T& value(int item, int lane) const {
-      constexpr int offset = transposed_facts<Body, Rows>::facts.offset[I] - 1;
+      constexpr int offset = transposed_facts<Body, Tile>::facts.offset[I] - 1;
       T* tile = reinterpret_cast<T*>(storage + offset);
-      return tile[(column + column_of(item) + lane) * tile_pitch<Rows, T> + row + row_of(item)];
+      return tile[(column + column_of(item) + lane) * Tile::template pitch<T> + row + row_of(item)];
     }
     template <int I, class T>
     __device__ __forceinline__ void read(compute_t<T> (&out)[Width], int item) const {
@@ -48,7 +48,7 @@ struct staged_tiling
     }
   };
   template <int I>
-  static constexpr bool stages = transposed_facts<Body, Rows>::facts.offset[I] > 0;
+  static constexpr bool stages = transposed_facts<Body, Tile>::facts.offset[I] > 0;
 };
 
 /// Where a block's tile lies in the matrix, of which it has every so many-th row: row i of the tile is row
@@ -61,24 +61,24 @@ struct matrix_tile {
 
 /// Between memory and the tile of access I, along memory: each thread has a row of the tile, and every so manieth
 /// column.
-template <bool Wanted, int Rows, int I, class S>
+template <bool Wanted, class Tile, int I, class S>
 struct stage {
   template <class Body, class Index, class Args>
   static __device__ __forceinline__ void read(unsigned char*, const matrix_tile<Index>&, const Args&) {}
   template <class Body, class Index, class Args>
   static __device__ __forceinline__ void write(const unsigned char*, const matrix_tile<Index>&, const Args&) {}
 };
-template <int Rows, int I, class T, class At, class Body>
+template <class Tile, int I, class T, class At, class Body>
 struct staged {
-  static constexpr int count = Rows * tile_columns<Rows> / transposed_threads, step = transposed_threads / Rows;
-  static constexpr int offset = transposed_facts<Body, Rows>::facts.offset[I] - 1;
-  static constexpr int pitch = tile_pitch<Rows, T>;
+  static constexpr int count = Tile::rows * Tile::columns / transposed_threads, step = transposed_threads / Tile::rows;
+  static constexpr int offset = transposed_facts<Body, Tile>::facts.offset[I] - 1;
+  static constexpr int pitch = Tile::template pitch<T>;
   int row, first;
   std::int64_t base, distance;
   template <class Index, class Args>
   __device__ __forceinline__ staged(const matrix_tile<Index>& t, const Args& args)
-      : row(static_cast<int>(threadIdx.x) % Rows),
-        first(static_cast<int>(threadIdx.x) / Rows),
+      : row(static_cast<int>(threadIdx.x) % Tile::rows),
+        first(static_cast<int>(threadIdx.x) / Tile::rows),
         base(offset_of<At>::at_xr(t.element(exists(t) ? t.row + row : t.row, t.column), Index(0), args.sizes)),
         distance(sinter::detail::resolve(crossing_of<At>.step, args.sizes)) {}
   template <class Index>
@@ -87,11 +87,11 @@ struct staged {
   }
   __device__ __forceinline__ int column(int k) const { return first + k * step; }
 };
-template <int Rows, int I, int Slot, class T, class At>
-struct stage<true, Rows, I, load<Slot, T, At, -1>> : stage<false, Rows, I, void> {
+template <class Tile, int I, int Slot, class T, class At>
+struct stage<true, Tile, I, load<Slot, T, At, -1>> : stage<false, Tile, I, void> {
   template <class Body, class Index, class Args>
   static __device__ __forceinline__ void read(unsigned char* storage, const matrix_tile<Index>& t, const Args& args) {
-    using access = staged<Rows, I, T, At, Body>;
+    using access = staged<Tile, I, T, At, Body>;
     const access a(t, args);
     if (!a.exists(t)) return;
     const T* from = static_cast<const T*>(args.pointers[Slot]) + a.base;
@@ -104,12 +104,12 @@ struct stage<true, Rows, I, load<Slot, T, At, -1>> : stage<false, Rows, I, void>
     for (int k = 0; k < access::count; ++k) to[a.column(k) * access::pitch] = values[k];
   }
 };
-template <int Rows, int I, int Slot, class T, int A, class At>
-struct stage<true, Rows, I, store<Slot, T, A, At, -1>> : stage<false, Rows, I, void> {
+template <class Tile, int I, int Slot, class T, int A, class At>
+struct stage<true, Tile, I, store<Slot, T, A, At, -1>> : stage<false, Tile, I, void> {
   template <class Body, class Index, class Args>
   static __device__ __forceinline__ void write(const unsigned char* storage, const matrix_tile<Index>& t,
                                                const Args& args) {
-    using access = staged<Rows, I, T, At, Body>;
+    using access = staged<Tile, I, T, At, Body>;
     const access a(t, args);
     if (!a.exists(t)) return;
     const T* from = reinterpret_cast<const T*>(storage + access::offset) + a.row;
@@ -119,29 +119,29 @@ struct stage<true, Rows, I, store<Slot, T, A, At, -1>> : stage<false, Rows, I, v
       if (t.column + a.column(k) < t.num_columns) to[a.column(k) * a.distance] = from[a.column(k) * access::pitch];
   }
 };
-template <int Rows, class Index, class Args, class... S, std::size_t... I>
+template <class Tile, class Index, class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void stage_loads(body<S...>, std::index_sequence<I...>, unsigned char* storage,
                                             const matrix_tile<Index>& t, const Args& args) {
   using B = body<S...>;
-  (stage<(transposed_facts<B, Rows>::facts.offset[I] > 0), Rows, static_cast<int>(I), S>::template read<B>(storage, t,
+  (stage<(transposed_facts<B, Tile>::facts.offset[I] > 0), Tile, static_cast<int>(I), S>::template read<B>(storage, t,
                                                                                                            args),
    ...);
 }
-template <int Rows, class Index, class Args, class... S, std::size_t... I>
+template <class Tile, class Index, class Args, class... S, std::size_t... I>
 __device__ __forceinline__ void stage_stores(body<S...>, std::index_sequence<I...>, const unsigned char* storage,
                                              const matrix_tile<Index>& t, const Args& args) {
   using B = body<S...>;
-  (stage<(transposed_facts<B, Rows>::facts.offset[I] > 0), Rows, static_cast<int>(I), S>::template write<B>(storage, t,
+  (stage<(transposed_facts<B, Tile>::facts.offset[I] > 0), Tile, static_cast<int>(I), S>::template write<B>(storage, t,
                                                                                                             args),
    ...);
 }
 
 /// What is read where it lies and depends on nothing: under way while tiles are staged, if registers have room for it.
-template <class Body, int Rows, bool Wanted>
+template <class Body, class Tile, bool Wanted>
 struct direct_loads {
   static constexpr bool is_direct(int s) {
     const auto& info = body_facts<Body>::facts.info[s];
-    return info.kind == statement_kind::source && transposed_facts<Body, Rows>::facts.offset[s] == 0 &&
+    return info.kind == statement_kind::source && transposed_facts<Body, Tile>::facts.offset[s] == 0 &&
            access_facts<Body>::template along<loop_var::x, 1>.touches[s].bytes > 0 && info.operands[0] < 0;
   }
   static constexpr bool are_few = [] {
@@ -154,20 +154,20 @@ struct direct_loads {
 
 }  // namespace detail
 
-/// Body over numel elements, seen as rows of `columns`, in tiles of Rows. Requires: as pointwise; Width divides
+/// Body over numel elements, seen as rows of `columns`, in tiles. Requires: as pointwise; Width divides
 /// columns, which divide `apart`, which divides numel.
-template <class Body, int Rows, int Width, class Index, class Args>
+template <class Body, class Tile, int Width, class Index, class Args>
 __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transposed(const Args args) {
   detail::begin_kernel();
-  using tiling = detail::staged_tiling<Body, Rows, Width, Index>;
-  constexpr auto facts = detail::transposed_facts<Body, Rows>::facts;
-  constexpr Index tile_columns = detail::tile_columns<Rows>;
+  using tiling = detail::staged_tiling<Body, Tile, Width, Index>;
+  constexpr auto facts = detail::transposed_facts<Body, Tile>::facts;
+  constexpr Index tile_columns = Tile::columns;
   alignas(16) __shared__ unsigned char storage[facts.storage];
   const Index columns = static_cast<Index>(sinter::detail::resolve(facts.columns, args.sizes)),
               apart = static_cast<Index>(sinter::detail::resolve(facts.apart, args.sizes));
   const Index tiles_along = (columns + tile_columns - 1) / tile_columns, between = apart / columns;
   const Index block = static_cast<Index>(blockIdx.x), number = block / tiles_along;
-  const detail::matrix_tile<Index> at = {number / between * Rows,
+  const detail::matrix_tile<Index> at = {number / between * Tile::rows,
                                          block % tiles_along * tile_columns,
                                          static_cast<Index>(args.numel) / apart,
                                          columns,
@@ -184,13 +184,13 @@ __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transpos
     tile.at[u] = at.element(i, j);
   }
   detail::frame<Body, tiling> frame;
-  detail::evaluate<detail::direct_loads<Body, Rows, true>>(frame, tile, args);
-  detail::stage_loads<Rows>(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
+  detail::evaluate<detail::direct_loads<Body, Tile, true>>(frame, tile, args);
+  detail::stage_loads<Tile>(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
   __syncthreads();
-  detail::evaluate<detail::direct_loads<Body, Rows, false>>(frame, tile, args);
+  detail::evaluate<detail::direct_loads<Body, Tile, false>>(frame, tile, args);
   if constexpr (facts.stores) {
     __syncthreads();
-    detail::stage_stores<Rows>(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
+    detail::stage_stores<Tile>(Body{}, std::make_index_sequence<Body::size>{}, storage, at, args);
   }
 }
 

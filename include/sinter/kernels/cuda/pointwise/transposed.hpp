@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <type_traits>
+
 #include "sinter/kernels/crossing.hpp"
 #include "sinter/kernels/cuda/access.hpp"
 
@@ -11,24 +13,29 @@ namespace sinter::cuda::detail {
 using sinter::detail::crossing;
 using sinter::detail::crossing_of;
 
-/// A tile: its columns of one load after another, each padded by a word so that both directions spread over the banks.
-/// Of a matrix of a few rows it is flat.
-inline constexpr int square_rows = 64, few_rows = 8;
-template <int Rows>
-inline constexpr int tile_columns = 4096 / Rows;
-template <int Rows, class T>
-inline constexpr int tile_pitch = Rows + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
+/// A tile, so many rows by so many columns: its columns of one load after another, each padded by a word so that both
+/// directions spread over the banks.
+template <int Rows, int Columns>
+struct tile_shape {
+  static constexpr int rows = Rows, columns = Columns;
+  template <class T>
+  static constexpr int pitch = Rows + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
+};
+/// Of a matrix of a few rows it is flat; wide where rows of the result begin anywhere: they share fewer sectors then.
+using square_tile = tile_shape<64, 64>;
+using wide_tile = tile_shape<64, 128>;
+using flat_tile = tile_shape<8, 512>;
 
 template <class T, class At>
 struct crossing_tile {
   static constexpr crossing value = crossing_of<At>;
-  template <int Rows>
-  static constexpr int bytes = tile_columns<Rows>* tile_pitch<Rows, T>* static_cast<int>(sizeof(T));
+  template <class Tile>
+  static constexpr int bytes = Tile::columns* Tile::template pitch<T>* static_cast<int>(sizeof(T));
 };
 template <class S>
 struct crossing_access {
   static constexpr crossing value{};
-  template <int Rows>
+  template <class Tile>
   static constexpr int bytes = 0;
 };
 template <int Slot, class T, class At>
@@ -36,34 +43,42 @@ struct crossing_access<load<Slot, T, At, -1>> : crossing_tile<T, At> {};
 template <int Slot, class T, int A, class At>
 struct crossing_access<store<Slot, T, A, At, -1>> : crossing_tile<T, At> {};
 
-/// The accesses of a body that go through tiles of so many rows in shared memory: those of one matrix shape, as many as
-/// fit.
-template <class Body, int Rows>
+/// The accesses of a body that go through tiles in shared memory: those of one matrix shape, as many as fit.
+template <class Body, class Tile>
 struct transposed_facts;
-template <class... S, int Rows>
-struct transposed_facts<body<S...>, Rows> {
+template <class... S, class Tile>
+struct transposed_facts<body<S...>, Tile> {
   static constexpr int storage_limit = 40 * 1024;
   struct table {
     long columns = 0, apart = 0;     // of the matrix, as crossing has them; 0: nothing is transposed
     bool stores = false;             // some are stores
-    int storage = 0;                 // bytes
+    int count = 0, storage = 0;      // of them; bytes
     int offset[sizeof...(S) + 1]{};  // of an access' tile, plus one; 0: it has none
   };
   static constexpr table facts = [] {
     table t{};
     const crossing all[] = {crossing_access<S>::value..., crossing{}};
-    const int bytes[] = {crossing_access<S>::template bytes<Rows>..., 0};
+    const int bytes[] = {crossing_access<S>::template bytes<Tile>..., 0};
     for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) {
       if (all[s].columns == 0 || (t.columns != 0 && (all[s].columns != t.columns || all[s].apart != t.apart)) ||
           t.storage + bytes[s] > storage_limit)
         continue;
       t.columns = all[s].columns, t.apart = all[s].apart;
       t.offset[s] = t.storage + 1;
-      t.storage += bytes[s];
+      t.storage += bytes[s], ++t.count;
       t.stores = t.stores || body_facts<body<S...>>::facts.info[s].kind == statement_kind::store;
     }
     return t;
   }();
 };
+/// Wide if there are so many columns and all that crosses the rows has room; vectors of eight were slower so.
+template <class Body, int Width>
+constexpr bool goes_wide() {
+  constexpr auto square = transposed_facts<Body, square_tile>::facts;
+  const bool fills = is_dynamic(square.columns) || square.columns > square_tile::columns;
+  return Width < 8 && fills && transposed_facts<Body, wide_tile>::facts.count == square.count;
+}
+template <class Body, int Width>
+using transposed_tile = std::conditional_t<goes_wide<Body, Width>(), wide_tile, square_tile>;
 
 }  // namespace sinter::cuda::detail
