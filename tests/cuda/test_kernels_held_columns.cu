@@ -34,6 +34,9 @@ bool launch_held(const std::string& what, const Args& args) {
 template <long Inner, long Rows>
 using at_middle = at<0, x_term<Inner * Rows, Inner>, x_term<1, 1, Inner>, r_term<Inner>>;
 
+/// The same of sizes that only the launch knows.
+using at_any_middle = at<0, x_term<d1, d0>, x_term<1, 1, d0>, r_term<d0>>;
+
 template <long Inner>
 inline constexpr int vector_of = Inner % 4 == 0 ? 4 : 1;
 
@@ -42,15 +45,16 @@ using softmax = body<load<0, T, At>, reduce<ops::amax, T, float, 0>, reduce<ops:
                      compute<ops::sub, T, float, 0, 1>, compute<ops::exp, T, float, 3>,
                      compute<ops::div, T, float, 4, 2>, store<1, T, 5, At>>;
 
-/// Of [batch, rows, inner]; launch(what, args) has `inner` as its first size.
+/// Of [batch, rows, inner]; launch(what, args) has `inner` as its first size, and what a batch has as its second.
 template <class T, class Launch>
 void test_softmax(const char* name, std::int64_t batch, std::int64_t rows, std::int64_t inner, std::size_t shift,
                   const Launch& launch) {
   const std::int64_t columns = batch * inner;
   const auto a = numbers<T>(rows * columns, 1);
   device_array<T> da(a, shift), out(rows * columns, shift);
-  auto args = make_args<2, 0, 1>(columns, rows);
-  args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.sizes[0] = inner;
+  auto args = make_args<2, 0, 2>(columns, rows);
+  args.pointers[0] = da.data(), args.pointers[1] = out.data();
+  args.sizes[0] = inner, args.sizes[1] = rows * inner;
   const std::string what = label(name, batch * rows, inner, shift ? "misaligned" : "");
   if (!launch(what, args)) return;
   const auto column_of = [&](std::size_t k) { return k / (rows * inner) * inner + k % inner; };
@@ -128,6 +132,25 @@ TEST_CASE("held columns: softmax around an axis of static length in the middle")
   test_all.operator()<3, 1000>(), test_all.operator()<7, 99>(), test_all.operator()<16, 36>();
   test(float{}, std::integral_constant<long, 1000>{}, std::integral_constant<long, 64>{});
   test(bf16{}, std::integral_constant<long, 1000>{}, std::integral_constant<long, 64>{});
+}
+
+TEST_CASE("held columns: softmax around an axis in the middle of run-time width") {
+  const auto test = [](auto zero) {
+    using T = decltype(zero);
+    using B = softmax<T, at_any_middle>;
+    for (const std::int64_t inner : {3, 64, 77, 100, 1001})
+      for (const std::int64_t rows : {1, 7, 33, 100})
+        for (const std::size_t shift : {0, 1}) {
+          if (!is_sampled()) continue;
+          test_softmax<T>("held softmax, run-time width", 5, rows, inner, shift,
+                          [](const std::string& what, const auto& args) { return launch_held<B, 4>(what, args); });
+          if (rows == 100)
+            test_softmax<T>(
+                "held softmax, run-time width, static rows", 5, rows, inner, shift,
+                [](const std::string& what, const auto& args) { return launch_held<B, 4, 100>(what, args); });
+        }
+  };
+  test(float{}), test(bf16{}), test(f16{});
 }
 
 TEST_CASE("held columns: a norm in place, with results of columns, the same every time") {
