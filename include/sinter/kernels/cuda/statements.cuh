@@ -36,8 +36,10 @@ struct run_statement<load<Slot, T, At, Mask>> {
     const T* base = static_cast<const T*>(args.pointers[Slot]);
     // Of items that are evenly apart addresses have a division in common, but not if the compiler moves it to where
     // each is read.
-    constexpr bool early = Frame::tiling::even && linear_step<At>::divides && Mask < 0 &&
-                           shape::drifts == drift::none && !shape::in_shifted_row &&
+    using tiling = typename Frame::tiling;
+    constexpr bool from_memory = !tiling::template stages<I> && !tiling::template shifts<I> && !shape::in_shifted_row &&
+                                 shape::drifts == drift::none;
+    constexpr bool early = from_memory && tiling::even && linear_step<At>::divides && Mask < 0 &&
                            (shape::width == 1 || shape::touches.where.kind == access::contiguous);
     const T* from = base;
     if constexpr (early) {
