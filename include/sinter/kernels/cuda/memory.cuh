@@ -200,7 +200,7 @@ struct linear_step<at<Offset, Terms...>> {
     return ((term_facts<Terms>::variable == v ? term_facts<Terms>::coef : 0) + ... + 0);
   }
   /// Does an offset take a division by a number that is known at run time only?
-  static constexpr bool divides =
+  static constexpr bool divides_by_size =
       ((is_dynamic(term_facts<Terms>::div) || is_dynamic(term_facts<Terms>::mod)) || ... || false);
   /// The same if it is known at run time only.
   SINTER_HOST_DEVICE static constexpr bool even([[maybe_unused]] loop_var v) {

@@ -39,7 +39,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
     using tiling = typename Frame::tiling;
     constexpr bool from_memory = !tiling::template stages<I> && !tiling::template shifts<I> && !shape::in_shifted_row &&
                                  shape::drifts == drift::none;
-    constexpr bool early = from_memory && tiling::even && linear_step<At>::divides && Mask < 0 &&
+    constexpr bool early = from_memory && tiling::even && linear_step<At>::divides_by_size && Mask < 0 &&
                            (shape::width == 1 || shape::touches.where.kind == access::contiguous);
     const T* from = base;
     if constexpr (early) {

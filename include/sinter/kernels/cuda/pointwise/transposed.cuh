@@ -154,8 +154,8 @@ struct direct_loads {
 
 }  // namespace detail
 
-/// Body over numel elements, seen as rows of `columns`, in tiles. Requires: as pointwise; Width divides
-/// columns, which divide `apart`, which divides numel.
+/// Body over numel elements, seen as rows of `columns`, in tiles. Requires: as pointwise; Width divides columns, which
+/// divide `apart`, which divides numel.
 template <class Body, class Tile, int Width, class Index, class Args>
 __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transposed(const Args args) {
   detail::begin_kernel();

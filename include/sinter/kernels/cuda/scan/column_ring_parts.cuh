@@ -59,7 +59,7 @@ struct column_place<at<Offset, Terms...>> {
 template <class S>
 struct column_ring_load {
   static constexpr int bytes_of(int) { return 0; }
-  static constexpr long inner = 0;
+  static constexpr long inner = 0, pitch = 0;
   template <int, class Args>
   static bool agrees(const Args&, std::int64_t&) {
     return true;
@@ -68,7 +68,6 @@ struct column_ring_load {
   static bool is_aligned(const Args&, int) {
     return true;
   }
-  static constexpr long pitch = 0;
 };
 template <int Slot, class T, class At>
 struct column_ring_load<load<Slot, T, At, -1>> {
