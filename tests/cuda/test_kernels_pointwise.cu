@@ -230,6 +230,43 @@ TEST_CASE("pointwise views: transposed, strided, reversed") {
   transposed_out.check_guards("transposing store");
 }
 
+/// out[i, j] = a[j, i] + b[i, j], and the same into a transposed result, of a matrix that is large enough for wide
+/// tiles.
+template <class T>
+void test_large_transposed(const char* what, std::size_t rows, std::size_t columns) {
+  using crossing = at<0, x_term<1, d0>, x_term<d1, 1, d0>>;
+  using read = body<load<0, T, crossing>, load<1, T, at_x>, compute<ops::add, float, T, 0, 1>, store<2, T, 2, at_x>>;
+  using written = body<load<0, T, at_x>, load<1, T, at_x>, compute<ops::add, float, T, 0, 1>, store<2, T, 2, crossing>>;
+  const std::size_t n = rows * columns;
+  const auto a = numbers<T>(n, 1), b = numbers<T>(n, 2);
+  device_array<T> da(a), db(b), out(n);
+  auto args = make_args<3, 0, 2>(static_cast<std::int64_t>(n), 1);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = out.data();
+  args.sizes[0] = static_cast<std::int64_t>(columns), args.sizes[1] = static_cast<std::int64_t>(rows);
+  const std::string name = label(what, rows, columns);
+  launch<read>(name, args);
+  const double near = std::is_same_v<T, float> ? 1e-6 : 4e-3;
+  check_close(
+      name, out.host(), [&](std::size_t x) { return number(a[x % columns * rows + x / columns]) + number(b[x]); }, near,
+      near);
+  launch<written>(name, args);
+  check_close(
+      name, out.host(),
+      [&](std::size_t k) {
+        const std::size_t x = k % rows * columns + k / rows;
+        return number(a[x]) + number(b[x]);
+      },
+      near, near);
+  out.check_guards(name);
+}
+
+TEST_CASE("pointwise views: large transposed matrices") {
+  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{2111, 2003}, {4100, 1030}, {70, 60001}}) {
+    test_large_transposed<float>("transposed f32", rows, columns);
+    test_large_transposed<bf16>("transposed bf16", rows, columns);
+  }
+}
+
 // ---- tiles
 // -------------------------------------------------------------------------------------------------------------
 

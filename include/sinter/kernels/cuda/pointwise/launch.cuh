@@ -51,7 +51,15 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
     const std::int64_t rows = args.numel / apart;
     if constexpr (known < 0 || known >= smallest_transposed) {
       if (rows >= smallest_transposed) {
-        launch_tiles<transposed_tile<B, Width>, Width>(B{}, args, columns, apart, stream, name);
+        constexpr bool may_wide = may_go_wide<B, Width> && (StaticNumel < 0 || StaticNumel >= least_wide);
+        if constexpr (may_wide) {
+          if (args.numel >= least_wide) {
+            launch_tiles<wide_tile, Width>(B{}, args, columns, apart, stream, name);
+            return true;
+          }
+        }
+        if constexpr (!may_wide || StaticNumel < 0)
+          launch_tiles<square_tile, Width>(B{}, args, columns, apart, stream, name);
         return true;
       }
     }

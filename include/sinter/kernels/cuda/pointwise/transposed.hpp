@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <type_traits>
+#include <cstdint>
 
 #include "sinter/kernels/crossing.hpp"
 #include "sinter/kernels/cuda/access.hpp"
@@ -71,14 +71,16 @@ struct transposed_facts<body<S...>, Tile> {
     return t;
   }();
 };
-/// Wide if there are so many columns and all that crosses the rows has room; vectors of eight were slower so.
+/// May tiles be wide? There are so many columns, of which square ones would not be full, and all that crosses the rows
+/// has room; vectors of eight were slower.
 template <class Body, int Width>
-constexpr bool goes_wide() {
+inline constexpr bool may_go_wide = [] {
   constexpr auto square = transposed_facts<Body, square_tile>::facts;
-  const bool fills = is_dynamic(square.columns) || square.columns > square_tile::columns;
+  const bool fills = is_dynamic(square.columns) ||
+                     (square.columns > square_tile::columns && square.columns % square_tile::columns != 0);
   return Width < 8 && fills && transposed_facts<Body, wide_tile>::facts.count == square.count;
-}
-template <class Body, int Width>
-using transposed_tile = std::conditional_t<goes_wide<Body, Width>(), wide_tile, square_tile>;
+}();
+/// They are if the matrix has so many elements: of fewer there would be too few tiles.
+inline constexpr std::int64_t least_wide = 1 << 22;
 
 }  // namespace sinter::cuda::detail
