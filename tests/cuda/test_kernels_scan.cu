@@ -167,6 +167,7 @@ TEST_CASE("scans: long columns, wherever rows begin") {
   test_one<float, column, 1002, -1, 1002>("loose column scan f32, static", 1002, 3600);
   test_one<bf16, column, 1002, -1, 1002>("loose column scan bf16, static", 1002, 7000);
   test_one<bf16, column, 1004, -1, 1004>("loose column scan bf16, static", 1004, 7000);
+  test_one<bf16, column, 30522, -1, 30522>("loose column scan bf16, static, pairs", 30522, 230);
 }
 
 namespace {

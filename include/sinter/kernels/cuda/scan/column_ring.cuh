@@ -11,10 +11,13 @@ namespace sinter::cuda {
 
 namespace detail {
 
-/// The most blocks that share a stripe: a lane reads what all of them have told.
+/// The most blocks that share a stripe: a lane reads what all of them have told. One, where it would be of two columns
+/// that are no vector.
 template <class Body, class Stripe>
-inline constexpr int most_sharing =
-    column_ring_facts<Body, Stripe>::each == 1 && scan_facts<Body>::most_state <= 4 ? 16 : 8;
+inline constexpr int most_sharing = [] {
+  if (column_ring_facts<Body, Stripe>::each > 1) return Stripe::width < 4 ? 1 : 8;
+  return scan_facts<Body>::most_state <= 4 ? 16 : 8;
+}();
 /// Of fewer it reads less.
 inline constexpr int few_sharing = 4;
 

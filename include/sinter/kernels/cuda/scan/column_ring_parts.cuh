@@ -106,10 +106,10 @@ struct column_ring_load<load<Slot, T, At, -1>> {
   }
 };
 
-/// Neighbouring columns that one block takes, so many of them to a lane.
-template <int Width, int Columns>
+/// Neighbouring columns that one block takes, so many of them to a lane. Rows begin at multiples of `unit` bytes.
+template <int Width, int Columns, int Unit = 1>
 struct column_stripe {
-  static constexpr int width = Width, columns = Columns;
+  static constexpr int width = Width, columns = Columns, unit = Unit;
 };
 /// What the loads that pass through a ring have in common: bytes of an element, at most; and may rows begin at
 /// multiples of so many bytes?
@@ -139,13 +139,19 @@ constexpr int wide_ring_width(int width) {
 constexpr int wide_ring_columns(int width) { return width < 4 ? 128 : 32 * width; }
 template <class Body, int Width>
 using wide_stripe = column_stripe<wide_ring_width<Body>(Width), wide_ring_columns(wide_ring_width<Body>(Width))>;
-/// 256 bytes, of vectors of 16: twice as many rows of a stripe wait at once, so that fewer blocks share it. Rows that
-/// begin elsewhere than at multiples of narrow_unit bytes share too much with the next stripe for that.
-inline constexpr int narrow_unit = 32;
-template <class Body, int Width, int Bytes = column_ring_loads<Body>::most_bytes>
-using narrow_stripe = std::conditional_t<Width * Bytes == 16 && scan_least_blocks<Body> == 0 &&
-                                             column_ring_loads<Body>::may_align(narrow_unit),
-                                         column_stripe<8 / Bytes, 256 / Bytes>, wide_stripe<Body, Width>>;
+/// The stripe that is taken unless a wide one leaves fewer blocks idle. Where rows are multiples of 32 bytes it is
+/// narrow, 256 bytes: more of its rows wait at once, so that fewer blocks share it. Other rows share sectors with the
+/// stripes beside them: of single columns and pairs it is twice as wide, up to a kilobyte, and nobody shares it.
+template <class Body, int Width>
+struct first_stripe {
+  static constexpr int bytes = column_ring_loads<Body>::most_bytes, unit = 32, width = wide_ring_width<Body>(Width),
+                       columns = wide_ring_columns(width);
+  static constexpr bool has_room = scan_least_blocks<Body> == 0,
+                        is_narrow = Width * bytes == 16 && has_room && column_ring_loads<Body>::may_align(unit),
+                        is_wider = width < 4 && 2 * columns * bytes <= 1024 && has_room;
+  using type = std::conditional_t<is_narrow, column_stripe<8 / bytes, 256 / bytes, unit>,
+                                  column_stripe<width, is_wider ? 2 * columns : columns>>;
+};
 
 template <class Body, class Stripe>
 struct column_ring_facts;

@@ -258,7 +258,8 @@ template <class Body, class Stripe, class Args>
 column_ring_work work_of_ring(const Args& args, const device_limits& limits) {
   using facts = column_ring_facts<Body, Stripe>;
   column_ring_work work{{}, ring_slots(limits, facts::slot_bytes), static_cast<int>(facts::inner(args))};
-  if (work.slots == 0 || work.inner == 0 || !facts::fills(work.inner)) return work;
+  if (work.slots == 0 || work.inner == 0 || !facts::fills(work.inner) || !facts::is_aligned(args, Stripe::unit))
+    return work;
   work.of_inner = (work.inner + facts::columns - 1) / facts::columns;
   work.stripes = static_cast<int>(args.numel / work.inner) * work.of_inner;
   work.parts = static_cast<int>((args.rnumel + facts::rows - 1) / facts::rows);
@@ -294,29 +295,30 @@ void launch_column_ring(body<S...>, const Args& args, const column_ring_work& wo
                                turns.slots * facts::slot_bytes, stream, name, args, share);
 }
 
-/// Columns by blocks that stay. False: nothing was launched.
-template <class Narrow, class Wide, long StaticNumel, class Body, class Args>
+/// Columns by blocks that stay, in stripes of vectors of Width, or single columns. False: nothing was launched.
+template <int Width, long StaticNumel, class Body, class Args>
 bool launched_column_ring(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  using wide = wide_stripe<Body, Width>;
+  using first = typename first_stripe<Body, Width>::type;
   const auto can = [](auto facts) {
     return kernels_overlap && facts.can && (StaticNumel < 0 || facts.fills(StaticNumel));
   };
-  constexpr bool narrow = !std::is_same_v<Narrow, Wide> && can(column_ring_facts<Body, Narrow>{}),
-                 wide = can(column_ring_facts<Body, Wide>{});
-  if constexpr (narrow || wide) {
+  constexpr bool can_wide = can(column_ring_facts<Body, wide>{}),
+                 can_first = !std::is_same_v<first, wide> && can(column_ring_facts<Body, first>{});
+  if constexpr (can_wide || can_first) {
     const device_limits limits = limits_of_device(name);
-    column_ring_work of_narrow, of_wide;
-    if constexpr (wide) of_wide = work_of_ring<Body, Wide>(args, limits);
-    if constexpr (narrow) {
-      if (column_ring_facts<Body, Narrow>::is_aligned(args, narrow_unit))
-        of_narrow = work_of_ring<Body, Narrow>(args, limits);
-      if (of_narrow.stripe.blocks > 0 && !of_wide.stripe.is_better_than(of_narrow.stripe)) {
-        launch_column_ring<Narrow>(Body{}, args, of_narrow, limits, memory, stream, name);
+    column_ring_work of_wide, of_first;
+    if constexpr (can_wide) of_wide = work_of_ring<Body, wide>(args, limits);
+    if constexpr (can_first) {
+      of_first = work_of_ring<Body, first>(args, limits);
+      if (of_first.stripe.blocks > 0 && !of_wide.stripe.is_better_than(of_first.stripe)) {
+        launch_column_ring<first>(Body{}, args, of_first, limits, memory, stream, name);
         return true;
       }
     }
-    if constexpr (wide)
+    if constexpr (can_wide)
       if (of_wide.stripe.blocks > 0) {
-        launch_column_ring<Wide>(Body{}, args, of_wide, limits, memory, stream, name);
+        launch_column_ring<wide>(Body{}, args, of_wide, limits, memory, stream, name);
         return true;
       }
   }
@@ -350,15 +352,11 @@ void scan_along_columns(const Args& args, kernel_memory& memory, cudaStream_t st
   constexpr int held = width < 4 ? width : 4;  // of more, a multiprocessor would run one block at once
   const bool narrow = args.numel < narrow_limit && args.rnumel < narrow_limit;
   if (narrow && access_facts<Body>::template fits<width, loop_var::x>(args)) {
-    if (launched_column_ring<narrow_stripe<Body, width>, wide_stripe<Body, width>, StaticNumel, Body>(args, memory,
-                                                                                                      stream, name))
-      return;
+    if (launched_column_ring<width, StaticNumel, Body>(args, memory, stream, name)) return;
     return launch_scan_columns<held, int>(Body{}, args, memory, stream, name);
   }
   if constexpr (width > 1 && StaticNumel < 0)
-    if (narrow &&
-        launched_column_ring<wide_stripe<Body, 1>, wide_stripe<Body, 1>, StaticNumel, Body>(args, memory, stream, name))
-      return;
+    if (narrow && launched_column_ring<1, StaticNumel, Body>(args, memory, stream, name)) return;
   launch_scan_columns<1, std::int64_t>(Body{}, args, memory, stream, name);
 }
 
