@@ -261,7 +261,7 @@ void test_large_transposed(const char* what, std::size_t rows, std::size_t colum
 }
 
 TEST_CASE("pointwise views: large transposed matrices") {
-  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{2111, 2003}, {4100, 1030}, {70, 60001}}) {
+  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{2111, 2003}, {1030, 4100}, {70, 60001}}) {
     test_large_transposed<float>("transposed f32", rows, columns);
     test_large_transposed<bf16>("transposed bf16", rows, columns);
   }

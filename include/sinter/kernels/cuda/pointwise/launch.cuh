@@ -51,15 +51,15 @@ bool launch_transposed(body<S...>, const Args& args, cudaStream_t stream, const 
     const std::int64_t rows = args.numel / apart;
     if constexpr (known < 0 || known >= smallest_transposed) {
       if (rows >= smallest_transposed) {
-        constexpr bool may_wide = may_go_wide<B, Width> && (StaticNumel < 0 || StaticNumel >= least_wide);
+        constexpr bool may_wide = may_go_wide<B, Width, StaticNumel>,
+                       is_wide = may_wide && StaticNumel >= 0 && !is_dynamic(facts.columns);
         if constexpr (may_wide) {
-          if (args.numel >= least_wide) {
+          if (has_many_tiles(args.numel) && cuts_square_tiles(columns)) {
             launch_tiles<wide_tile, Width>(B{}, args, columns, apart, stream, name);
             return true;
           }
         }
-        if constexpr (!may_wide || StaticNumel < 0)
-          launch_tiles<square_tile, Width>(B{}, args, columns, apart, stream, name);
+        if constexpr (!is_wide) launch_tiles<square_tile, Width>(B{}, args, columns, apart, stream, name);
         return true;
       }
     }

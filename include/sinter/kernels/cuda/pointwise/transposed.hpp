@@ -71,16 +71,18 @@ struct transposed_facts<body<S...>, Tile> {
     return t;
   }();
 };
-/// May tiles be wide? There are so many columns, of which square ones would not be full, and all that crosses the rows
-/// has room; vectors of eight were slower.
-template <class Body, int Width>
+/// Wide tiles are better for matrices of many elements, whose columns would not fill square ones.
+constexpr bool has_many_tiles(std::int64_t numel) { return numel >= 1 << 22; }
+constexpr bool cuts_square_tiles(std::int64_t columns) {
+  return columns > square_tile::columns && columns % square_tile::columns != 0;
+}
+/// May tiles be wide, as far as is known? All that crosses the rows has room then; vectors of eight were slower.
+template <class Body, int Width, long StaticNumel>
 inline constexpr bool may_go_wide = [] {
   constexpr auto square = transposed_facts<Body, square_tile>::facts;
-  const bool fills = is_dynamic(square.columns) ||
-                     (square.columns > square_tile::columns && square.columns % square_tile::columns != 0);
-  return Width < 8 && fills && transposed_facts<Body, wide_tile>::facts.count == square.count;
+  return Width < 8 && transposed_facts<Body, wide_tile>::facts.count == square.count &&
+         (StaticNumel < 0 || has_many_tiles(StaticNumel)) &&
+         (is_dynamic(square.columns) || cuts_square_tiles(square.columns));
 }();
-/// They are if the matrix has so many elements: of fewer there would be too few tiles.
-inline constexpr std::int64_t least_wide = 1 << 22;
 
 }  // namespace sinter::cuda::detail
