@@ -28,9 +28,10 @@ namespace detail {
 /// Blocks that run at once, four on each of 132 multiprocessors, and few enough that one combines their states quickly.
 inline constexpr std::int64_t split_target_blocks = 528;
 /// Row orientation: a part shorter than this is not worth a block; of a body that gathers along the row, whose threads
-/// wait for memory twice for every few elements, one element to a thread.
+/// wait for memory twice for every few elements, one element to a thread, unless a block asks for all at once.
 inline constexpr std::int64_t split_row_part = 8192;
 inline constexpr std::int64_t split_gathered_part = 256;
+inline constexpr std::int64_t most_gathered_alone = 2048;
 /// Column orientation: blocks that run at once (five on each of 132 multiprocessors), the most columns of 16-byte
 /// vectors of elements that one covers, and the shortest part.
 inline constexpr std::int64_t split_column_blocks = 640;
@@ -92,15 +93,15 @@ template <class S>
 inline constexpr bool gathers_along_row = false;
 template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
 inline constexpr bool gathers_along_row<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> = true;
-/// The shortest part of a row of this body.
+/// Does a body gather along the row?
 template <class Body>
-inline constexpr std::int64_t row_part = split_row_part;
+inline constexpr bool gathers_in_rows = false;
 template <class... S>
-inline constexpr std::int64_t row_part<body<S...>> = [] {
+inline constexpr bool gathers_in_rows<body<S...>> = [] {
   constexpr bool gathers[] = {gathers_along_row<S>..., false};
   for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s)
-    if (gathers[s] && body_facts<body<S...>>::where(s) == scope::element) return split_gathered_part;
-  return split_row_part;
+    if (gathers[s] && body_facts<body<S...>>::where(s) == scope::element) return true;
+  return false;
 }();
 
 /// Bytes that a row's loads move per element.
@@ -197,7 +198,9 @@ namespace detail {
 /// The parts of a row of this body.
 template <class Body>
 constexpr std::int64_t row_splits(std::int64_t numel, std::int64_t rnumel) {
-  return split_facts<Body>::can_split ? num_splits(orientation::row, numel, rnumel, row_part<Body>) : 1;
+  constexpr bool gathers = gathers_in_rows<Body>;
+  if (!split_facts<Body>::can_split || (gathers && rnumel <= most_gathered_alone)) return 1;
+  return num_splits(orientation::row, numel, rnumel, gathers ? split_gathered_part : split_row_part);
 }
 
 /// Reductions whose rows several blocks may share although the body has several phases.

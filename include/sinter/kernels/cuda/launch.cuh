@@ -93,24 +93,33 @@ inline void allow_shared_memory(const void* kernel, int bytes, std::atomic<std::
   asked.fetch_or(bit, std::memory_order_release);
 }
 
-/// What kernels whose blocks stay on their multiprocessor have to know of the current device.
+/// What choices at launch have to know of the current device.
 struct device_limits {
   int multiprocessors, shared_bytes;  // most that a block may ask for
+  /// Does memory move more than 16 bytes in a cycle of each multiprocessor (an H200's 19, an H100's 13)? Then kernels
+  /// of few instructions are chosen where others wait less.
+  bool fast_memory;
 };
 inline device_limits limits_of_device(const char* name) {
   static constinit std::atomic<std::uint64_t> known[64];
+  constexpr std::uint64_t fast_memory = std::uint64_t(1) << 63;
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice", name);
-  std::uint64_t both = device < 64 ? known[device].load(std::memory_order_relaxed) : 0;
-  if (both == 0) {
-    int count = 0, bytes = 0;
-    check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute", name);
-    check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute",
-          name);
-    both = static_cast<std::uint64_t>(count) << 32 | static_cast<std::uint32_t>(bytes);
-    if (device < 64) known[device].store(both, std::memory_order_relaxed);
+  std::uint64_t all = device < 64 ? known[device].load(std::memory_order_relaxed) : 0;
+  if (all == 0) {
+    const auto ask = [&](cudaDeviceAttr attribute) -> std::int64_t {
+      int value = 0;
+      check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute", name);
+      return value;
+    };
+    const std::int64_t count = ask(cudaDevAttrMultiProcessorCount),
+                       bytes = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    const std::int64_t moved = 2 * ask(cudaDevAttrMemoryClockRate) * ask(cudaDevAttrGlobalMemoryBusWidth) / 8;
+    all = static_cast<std::uint64_t>(count << 32 | bytes);
+    if (moved > 16 * count * ask(cudaDevAttrClockRate)) all |= fast_memory;
+    if (device < 64) known[device].store(all, std::memory_order_relaxed);
   }
-  return {static_cast<int>(both >> 32), static_cast<int>(both & 0xffffffffu)};
+  return {static_cast<int>(all >> 32 & 0x7fffffffu), static_cast<int>(all & 0xffffffffu), (all & fast_memory) != 0};
 }
 
 }  // namespace sinter::cuda::detail

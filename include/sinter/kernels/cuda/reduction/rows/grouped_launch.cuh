@@ -12,12 +12,13 @@
 namespace sinter::cuda::detail {
 
 /// Bytes of the shortest rows that are shared so: shorter ones are better staged whole, but weights then come from the
-/// L2 with each of them. And how few, or how little in all, is better shared by all multiprocessors.
+/// L2 with each of them.
 template <class Body>
-inline constexpr std::int64_t least_grouped_bytes = [] {
-  constexpr int weights = stream_facts<Body>::shared_loads;
-  return std::int64_t(weights > 1 ? 56 : weights == 1 ? 72 : 78) << 10;
-}();
+constexpr std::int64_t least_grouped_bytes(bool fast_memory) {
+  constexpr int weights = stream_facts<Body>::shared_loads, loads = stream_facts<Body>::loads;
+  return std::int64_t(weights > 1 ? (fast_memory ? 39 : 56) : weights == 0 ? 78 : loads > 1 ? 72 : 56) << 10;
+}
+/// How few, or how little in all, is better shared by all multiprocessors.
 inline constexpr std::int64_t least_grouped_rows = 96, least_grouped_total = 24 << 20;
 /// Rows of whole vectors that are shorter are better held in registers, if those hold them.
 inline constexpr std::int64_t most_held_row_bytes = 72 << 10;
@@ -33,7 +34,7 @@ inline constexpr bool groups_rows = [] {
   using facts = stream_facts<Body>;
   return kernels_overlap && phase_facts<Body>::kept_bytes > 0 && facts::whole_vectors(width) && facts::bytes <= 8 &&
          body_facts<Body>::num_phases <= least_group_warps && reduces_phase<Body, 0> &&
-         (Rnumel < 0 || (Rnumel < streamed_limit && Rnumel * facts::bytes >= least_grouped_bytes<Body> &&
+         (Rnumel < 0 || (Rnumel < streamed_limit && Rnumel * facts::bytes >= least_grouped_bytes<Body>(true) &&
                          (Rnumel % width != 0 || facts::shared_loads > 1 || facts::loads > 1 ||
                           Rnumel * facts::bytes > most_streamed_alone)));
 }();
@@ -54,12 +55,13 @@ bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStr
     const std::int64_t bytes = args.rnumel * facts::bytes;
     row_shift shift;
     if (args.numel < least_grouped_rows || args.numel >= narrow_limit || args.rnumel >= streamed_limit ||
-        bytes < least_grouped_bytes<B> || args.numel * bytes < least_grouped_total ||
-        !shifted_facts<B>::find(args, shift) || shift.others < 0)
+        args.numel * bytes < least_grouped_total)
+      return false;
+    const device_limits limits = limits_of_device(name);
+    if (bytes < least_grouped_bytes<B>(limits.fast_memory) || !shifted_facts<B>::find(args, shift) || shift.others < 0)
       return false;
     void (*const kernel)(Args, group_share, row_shift) = &reduction_grouped<B, width, items, Args>;
     const auto* const address = reinterpret_cast<const void*>(kernel);
-    const device_limits limits = limits_of_device(name);
     static constinit std::atomic<std::uint64_t> asked{0}, known_clusters[64]{};
     allow_shared_memory(address, limits.shared_bytes, asked, name);
     const cluster_counts clusters(address, grouped_threads, limits.shared_bytes, known_clusters, name);

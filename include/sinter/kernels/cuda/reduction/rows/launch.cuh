@@ -57,14 +57,17 @@ void launch_looped(body<S...>, const Args& args, std::int64_t splits, kernel_mem
                    const char* name) {
   const split_part part = share_row(args.rnumel, splits, memory, stream, name);
   row_shape shape = loop_shape(args.rnumel, Width, Items, MaxBlock);
-  if (splits > 1) shape = {false, MaxBlock, 1, Items};
+  constexpr bool gathers = Width == 1 && sinter::detail::gathers_in_rows<body<S...>>;
+  if (splits > 1) shape = {false, gathers ? static_cast<int>(sinter::detail::split_gathered_part) : MaxBlock, 1, Items};
   launch(&reduction_looped<body<S...>, Width, Items, MaxBlock, Index, Args>,
          grid_of((args.numel + shape.rows - 1) / shape.rows, splits),
          dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part);
 }
 
-/// Threads of a block that walks a row element by element, in indices of 64 bits.
-inline constexpr int narrow_block = 256;
+/// Threads of a block that walks a row element by element, in indices of 64 bits; more where those wait twice, so that
+/// one turn is enough for what it gathers alone.
+template <class Body>
+inline constexpr int narrow_block = sinter::detail::gathers_in_rows<Body> ? 512 : 256;
 
 /// Does a row of static length have to be shifted, and can it be? Values of 16 bits are better staged, and so are rows
 /// of which a multiprocessor's registers hold only one, or few of two inputs.
@@ -283,10 +286,9 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
       // A row alone on a multiprocessor waits for itself.
       const bool alone = !wide && 2 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
       const bool sparse = longest_held > 0 && wide && leaves_places<held, width>(args.rnumel);
-      const bool swept = splits > 1
-                             ? sweeps_one<Body> || !wide
-                             : always || alone || sparse ||
-                                   (args.rnumel >= swept_least<Body>(wide) && (!wide || args.rnumel > longest_held));
+      const bool is_long = args.rnumel >= swept_least<Body>(wide, limits_of_device(name).fast_memory) &&
+                           (!wide || args.rnumel > longest_held);
+      const bool swept = splits > 1 ? sweeps_one<Body> || !wide : always || alone || sparse || is_long;
       if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
     }
   }
@@ -349,7 +351,7 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
       return launch_looped<width, loop_items<Body>(can_split ? walked_items : 2, width), looped.threads, int>(
           Body{}, args, splits, memory, stream, name);
   }
-  launch_looped<1, 4, narrow_block, std::int64_t>(Body{}, args, splits, memory, stream, name);
+  launch_looped<1, 4, narrow_block<Body>, std::int64_t>(Body{}, args, splits, memory, stream, name);
 }
 
 }  // namespace sinter::cuda::detail
