@@ -23,6 +23,11 @@ inline constexpr bool has_doubles<body<S...>> =
 
 template <class Op, class... Others>
 inline constexpr bool is_one_of = (std::is_same_v<Op, Others> || ...);
+/// Does a statement reduce, by one of these?
+template <class S, class... Ops>
+inline constexpr bool reduces_by = false;
+template <class Op, class T, class Result, int A, class... Ops>
+inline constexpr bool reduces_by<reduce<Op, T, Result, A>, Ops...> = is_one_of<Op, Ops...>;
 /// Operations that take few registers and call no function.
 template <class Op>
 inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
@@ -51,12 +56,6 @@ template <class S>
 inline constexpr int folded_evenly = -1;
 template <class T, class Result, int A>
 inline constexpr int folded_evenly<reduce<even_m2, T, Result, A>> = A;
-
-/// Is it where a value is that counts?
-template <class S>
-inline constexpr bool seeks_place = false;
-template <class Op, class T, class Result, int A>
-inline constexpr bool seeks_place<reduce<Op, T, Result, A>> = is_one_of<Op, ops::argmax, ops::argmin>;
 
 template <class S>
 inline constexpr bool is_half_load = false;
@@ -105,7 +104,9 @@ struct phase_facts<body<S...>> {
     return again <= 8;
   }();
   /// Is it where a value is that counts?
-  static constexpr bool finds_place = (seeks_place<S> || ...);
+  static constexpr bool finds_place = (reduces_by<S, ops::argmax, ops::argmin> || ...);
+  /// Is it a variance?
+  static constexpr bool folds_squares = (reduces_by<S, ops::m2> || ...);
   static constexpr bool is_seen_twice(int s) { return ((folded_evenly<S> == s) || ...); }
   /// A load whose values wait as they lie in memory: for a later phase or a second look, for all folds of the only
   /// phase, and of f16 also for others of their own, because nvcc 13.0 converts f16 as soon as it is there, but bf16

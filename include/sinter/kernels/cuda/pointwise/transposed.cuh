@@ -5,8 +5,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <type_traits>
-
 #include "sinter/kernels/cuda/evaluate.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/pointwise/transposed.hpp"
@@ -139,7 +137,7 @@ __device__ __forceinline__ void stage_stores(body<S...>, std::index_sequence<I..
 }
 
 /// What is read where it lies and depends on nothing: under way while tiles are staged, if registers have room for it.
-/// A wide tile fills them.
+/// A tile larger than a square one fills them.
 template <class Body, class Tile, bool Wanted>
 struct direct_loads {
   static constexpr bool is_direct(int s) {
@@ -150,7 +148,7 @@ struct direct_loads {
   static constexpr bool are_few = [] {
     int count = 0;
     for (int s = 0; s < Body::size; ++s) count += is_direct(s);
-    return count <= (std::is_same_v<Tile, wide_tile> ? 0 : 2);
+    return count <= (Tile::elements > square_tile::elements ? 0 : 2);
   }();
   static constexpr bool select(int s) { return Wanted == (are_few && is_direct(s)); }
 };

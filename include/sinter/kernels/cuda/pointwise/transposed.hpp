@@ -17,7 +17,7 @@ using sinter::detail::crossing_of;
 /// directions spread over the banks.
 template <int Rows, int Columns>
 struct tile_shape {
-  static constexpr int rows = Rows, columns = Columns;
+  static constexpr int rows = Rows, columns = Columns, elements = Rows * Columns;
   template <class T>
   static constexpr int pitch = Rows + (sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1);
 };

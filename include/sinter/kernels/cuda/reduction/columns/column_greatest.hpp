@@ -5,20 +5,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "sinter/base/op.hpp"
-#include "sinter/kernels/body.hpp"
+#include "sinter/kernels/cuda/phase_facts.hpp"
 
 namespace sinter::cuda::detail {
 
 /// A greatest value beside the sum of exponentials below it: the reduction in whose state it is, or -1.
-template <class S>
-inline constexpr bool is_greatest = false;
-template <class T, class Result, int A>
-inline constexpr bool is_greatest<reduce<ops::amax, T, Result, A>> = true;
-template <class S>
-inline constexpr bool has_greatest = false;
-template <class T, class Result, int A>
-inline constexpr bool has_greatest<reduce<ops::sumexp, T, Result, A>> = true;
 template <class Body>
 struct known_greatest;
 template <class... S>
@@ -26,7 +17,7 @@ struct known_greatest<body<S...>> {
   using facts = body_facts<body<S...>>;
   template <int N>
   static constexpr int is = [] {
-    constexpr bool greatest[] = {is_greatest<S>..., false}, has[] = {has_greatest<S>..., false};
+    constexpr bool greatest[] = {reduces_by<S, ops::amax>..., false}, has[] = {reduces_by<S, ops::sumexp>..., false};
     for (int k = 0; k < static_cast<int>(sizeof...(S)); ++k)
       if (greatest[N] && has[k] && facts::facts.info[k].operands[0] == facts::facts.info[N].operands[0] &&
           facts::facts.phase[k] == facts::facts.phase[N])

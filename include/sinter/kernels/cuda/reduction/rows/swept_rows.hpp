@@ -89,15 +89,6 @@ inline constexpr bool sweeps_all = [] {
   for (int s = 0; s < Body::size; ++s) states += sinter::detail::split_facts<Body>::bytes[s];
   return sweeps_one<Body> && states <= 4;
 }();
-/// Is it a variance?
-template <class S>
-inline constexpr bool folds_squares = false;
-template <class T, class Result, int A>
-inline constexpr bool folds_squares<reduce<ops::m2, T, Result, A>> = true;
-template <class Body>
-inline constexpr bool sweeps_squares = false;
-template <class... S>
-inline constexpr bool sweeps_squares<body<S...>> = (folds_squares<S> || ...);
 /// Elements of the shortest row that is swept; `aligned`: if wide accesses of the usual kind fit, too. Shorter ones are
 /// better held, or wait in shared memory: memory leaves values of 16 bits half the time that it leaves others, fast
 /// memory less, and a swept row takes the fewest instructions, but waits for itself.
@@ -108,13 +99,13 @@ constexpr std::int64_t swept_least(bool aligned, bool fast_memory) {
   if (!sweeps_one<Body> || element_stores < Body >> 0) return aligned && !sweeps_all<Body> ? narrow_limit : swept_long;
   if (!aligned && (width == 8 || width == 4)) {
     if (phase_facts<Body>::finds_place) return 300;  // of a run's neighbours each costs a look at its place
-    if (sweeps_squares<Body>) return width == 4 || fast_memory ? 8000 : 16384;
+    if (phase_facts<Body>::folds_squares) return width == 4 || fast_memory ? 8000 : 16384;
     if (width == 4) return 641;  // of shorter ones a run has room for four
     return sweeps_all<Body> ? 4096 : fast_memory ? 1000 : 8000;
   }
   if (sweeps_all<Body>) return width == 8 ? 4096 : 16384;
   if (!aligned) return 8192;
-  return width == 8 ? 2048 : width == 4 && sweeps_squares<Body> ? 20480 : swept_long;
+  return width == 8 ? 2048 : width == 4 && phase_facts<Body>::folds_squares ? 20480 : swept_long;
 }
 /// Tiles of a thread, where rows are many: what a row takes besides, 400 instructions in each of its warps, is half of
 /// what memory leaves time for where two tiles of 16-bit values are folded.
