@@ -1,15 +1,19 @@
 // What device benchmarks share, sinter's and its peers': memory, inputs, timing, and what is reported. Timed is one
 // CUDA graph of launches over sets of inputs and outputs that rotate, so that none is still in the L2 when its turn
-// comes again; reported is the speed as a percentage of a plain copy in the same run. SPDX-License-Identifier: BSL-1.0
+// comes again; reported is the speed as a percentage of a plain copy in the same run. With PROFILED set in the
+// environment one call of each case is shown to a profiler instead. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <benchmark/benchmark.h>
+#include <cuda_profiler_api.h>
 #include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -153,14 +157,30 @@ inline double copy_speed() {
   return speed;
 }
 
+/// Does a profiler look on?
+inline bool profiled() {
+  static const bool asked = std::getenv("PROFILED") != nullptr;
+  return asked;
+}
+
 /// How many sets of inputs and outputs of so many bytes pass three times the L2 between two uses of the same memory.
 inline int num_sets(double bytes) {
-  return static_cast<int>(std::clamp(1 + 3.0 * device().l2CacheSize / std::max(bytes, 1.0), 1.0, 64.0));
+  return profiled() ? 1
+                    : static_cast<int>(std::clamp(1 + 3.0 * device().l2CacheSize / std::max(bytes, 1.0), 1.0, 64.0));
 }
 
 /// Times launch(set) and reports it; `bytes` have to move at each.
 template <class Launch>
 void measure(::benchmark::State& state, const char* implementation, double bytes, int sets, Launch launch) {
+  if (profiled()) {
+    for (auto _ : state) state.SetIterationTime(0);
+    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+    check(cudaProfilerStart(), "cudaProfilerStart");
+    launch(0);
+    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+    check(cudaProfilerStop(), "cudaProfilerStop");
+    return;
+  }
   const double speed = copy_speed();
   double time = 0;
   for (auto _ : state) {
@@ -184,12 +204,14 @@ void measure(::benchmark::State& state, const char* implementation, double bytes
 /// Registers a benchmark that calls measure once. A case that throws does not cost the others.
 template <class Body>
 void add_timed(const std::string& name, Body body) {
-  const auto guarded = [body](::benchmark::State& state) {
+  const auto guarded = [=](::benchmark::State& state) {
+    nvtxRangePushA(name.c_str());  // a profiler names kernels so
     try {
       body(state);
     } catch (const std::exception& error) {
       state.SkipWithError(error.what());
     }
+    nvtxRangePop();
   };
   ::benchmark::RegisterBenchmark(name.c_str(), guarded)
       ->UseManualTime()
