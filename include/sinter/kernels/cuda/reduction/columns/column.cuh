@@ -20,8 +20,9 @@ namespace detail {
 /// Columns that one thread takes: as wide as accesses allow, as long as a block's states fit its shared memory.
 template <class Body>
 constexpr int column_width(long static_numel) {
+  constexpr int bytes = column_block * largest_state<Body>;
   int width = access_facts<Body>::vector_width(loop_var::x, static_numel);
-  while (width > 1 && width * column_block * largest_state < Body >> 32768) width /= 2;
+  while (width > 1 && width * bytes > 32768) width /= 2;
   return width;
 }
 

@@ -71,7 +71,7 @@ struct row_pieces<body<S...>, std::index_sequence<I...>> {
   }
   template <int N, class Statement, class F>
   static __device__ __forceinline__ void each_one(Statement s, const F& f) {
-    if constexpr (bytes_of < Statement >> 0) f(before(N), s);
+    if constexpr (bytes_of<Statement> != 0) f(before(N), s);
   }
   template <int Slot, class T, class At, class Args>
   static __device__ __forceinline__ int element_of(load<Slot, T, At, -1>, const Args& args, std::int64_t first,

@@ -96,7 +96,7 @@ inline constexpr long swept_long = 32768;
 template <class Body>
 constexpr std::int64_t swept_least(bool aligned, bool fast_memory) {
   constexpr int width = swept_facts<Body>::width;
-  if (!sweeps_one<Body> || element_stores < Body >> 0) return aligned && !sweeps_all<Body> ? narrow_limit : swept_long;
+  if (!sweeps_one<Body> || element_stores<Body> != 0) return aligned && !sweeps_all<Body> ? narrow_limit : swept_long;
   if (!aligned && (width == 8 || width == 4)) {
     if (phase_facts<Body>::finds_place) return 300;  // of a run's neighbours each costs a look at its place
     if (phase_facts<Body>::folds_squares) return width == 4 || fast_memory ? 8000 : 16384;
