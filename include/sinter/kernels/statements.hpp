@@ -124,9 +124,13 @@ struct scalar_value {
   }
 };
 
-/// What a kernel receives by value. numel and rnumel are the extents of x and r.
-template <int NumPointers, int NumScalars, int NumSizes>
+/// What a kernel receives by value. numel and rnumel are the extents of x and r. Settled: a bit for each pointer to
+/// what the kernel may read before the one in front has ended (run/settled.hpp); NextReadsAhead: the next kernel has
+/// some.
+template <int NumPointers, int NumScalars, int NumSizes, std::uint64_t Settled = 0, bool NextReadsAhead = false>
 struct arguments {
+  static constexpr std::uint64_t settled = Settled;
+  static constexpr bool next_reads_ahead = NextReadsAhead;
   void* pointers[NumPointers > 0 ? NumPointers : 1];
   scalar_value scalars[NumScalars > 0 ? NumScalars : 1];
   std::int64_t sizes[NumSizes > 0 ? NumSizes : 1];

@@ -5,6 +5,7 @@
 #include "sinter/kernels/combo.hpp"
 #include "sinter/run/bind.hpp"
 #include "sinter/run/recipe.hpp"
+#include "sinter/run/settled.hpp"
 
 namespace sinter::detail {
 
@@ -120,7 +121,9 @@ struct call {
   template <int Index, int Part = 0>
   auto kernel_arguments() const {
     using k = typename plan::template kernel<Index, Part>;
-    sinter::arguments<k::num_pointers, k::num_scalars, k::num_sizes> a{};
+    sinter::arguments<k::num_pointers, k::num_scalars, k::num_sizes, settled_pointers<Program, Index>,
+                      settled_pointers<Program, Index + 1> != 0>
+        a{};
     for (int i = 0; i < k::num_pointers; ++i) a.pointers[i] = pointer(k::pointers[static_cast<std::size_t>(i)]);
     for (int i = 0; i < k::num_scalars; ++i) {
       const auto& s = k::scalars[static_cast<std::size_t>(i)];
@@ -142,10 +145,6 @@ struct call {
 /// A number, or -1 if only the call knows it.
 constexpr long fixed_or_unknown(number n) { return is_static(n) ? n : -1; }
 
-constexpr bool is_loop(kernel_kind kind) {
-  return kind == kernel_kind::pointwise || kind == kernel_kind::reduction ||
-         kind == kernel_kind::persistent_reduction || kind == kernel_kind::split_scan;
-}
 /// One part of a kernel as the loop that it is.
 template <class Kernel>
 constexpr auto loop_of() {

@@ -20,6 +20,10 @@ enum class kernel_kind : unsigned char {
 
 namespace detail {
 
+constexpr bool is_loop(kernel_kind kind) {
+  return kind == kernel_kind::pointwise || kind == kernel_kind::reduction ||
+         kind == kernel_kind::persistent_reduction || kind == kernel_kind::split_scan;
+}
 constexpr std::string_view prefix(kernel_kind kind) {
   constexpr std::string_view prefixes[] = {"poi", "red", "per", "tem", "for", "com", "spl"};
   return prefixes[static_cast<int>(kind)];

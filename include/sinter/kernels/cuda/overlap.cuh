@@ -16,18 +16,27 @@ inline constexpr bool kernels_overlap = false;
 /// The first statement of every kernel that launch() launches: the next kernel may take the places that this one
 /// leaves, and this one waits until the one in front has ended and what it wrote can be seen. Every thread waits, also
 /// one that has nothing to do: a kernel that ended early would let the next overtake the one in front.
-/// Before it waits it calls `ahead`, which may neither read nor write memory, but ask for what will be read. Loads of
-/// what the kernel only reads must stay plain ones: those that say so (__ldg) the assembler moves before the wait.
-template <class Ahead>
-__device__ __forceinline__ void begin_kernel([[maybe_unused]] const Ahead& ahead) {
+/// Before it waits it calls `ahead`, which may ask for what will be read, and write nothing. What it reads must be
+/// settled (run/settled.hpp): if the next kernel so reads, it is let in only now that all before this one has ended.
+/// Loads of what the kernel only reads must stay plain ones: those that say so (__ldg) the assembler moves before the
+/// wait.
+template <bool NextReadsAhead = false, class Ahead>
+__device__ __forceinline__ void begin_kernel(const Ahead& ahead) {
+  [[maybe_unused]] const auto let_next_in = [] {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  };
+  if constexpr (!NextReadsAhead) let_next_in();
   ahead();
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+  if constexpr (NextReadsAhead) let_next_in();
 }
+template <bool NextReadsAhead = false>
 __device__ inline void begin_kernel() {
-  begin_kernel([] {});
+  begin_kernel<NextReadsAhead>([] {});
 }
 
 }  // namespace sinter::cuda::detail

@@ -196,7 +196,7 @@ inline constexpr int loose_blocks = has_doubles<Body> || loose_facts<Body>::mixe
 template <class Body, class Args>
 __global__ void __launch_bounds__(detail::pointwise_threads, detail::loose_blocks<Body>)
     pointwise_loose(const Args given, const detail::loose_plan_of<Body> plan) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   const detail::divided_args<detail::loose_facts<Body>::period, Args> args{
       given.pointers, given.scalars, {given.sizes, plan.length}, given.numel, given.rnumel};
   constexpr int width = detail::loose_facts<Body>::width, turns = detail::loose_turns<Body>;

@@ -56,7 +56,7 @@ __device__ __forceinline__ void pointwise_tiles(const Args& args, Index first, I
 /// Body over numel elements. Requires: access_facts<Body>::fits<Width, loop_var::x>(args); numel fits Index.
 template <class Body, int Width, class Index, class Args>
 __global__ void __launch_bounds__(detail::pointwise_shape<Body, Width>::threads) pointwise(const Args args) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   static_assert(!body_facts<Body>::has_reduction, "pointwise: the body reduces; use reduction");
   using shape = detail::pointwise_shape<Body, Width>;
   detail::pointwise_tiles<Body, Width, shape::threads, Index>(args, static_cast<Index>(blockIdx.x) * shape::tile,

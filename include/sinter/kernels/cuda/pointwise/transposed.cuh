@@ -159,7 +159,7 @@ struct direct_loads {
 /// divide `apart`, which divides numel.
 template <class Body, class Tile, int Width, class Index, class Args>
 __global__ void __launch_bounds__(detail::transposed_threads) pointwise_transposed(const Args args) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   using tiling = detail::staged_tiling<Body, Tile, Width, Index>;
   constexpr auto facts = detail::transposed_facts<Body, Tile>::facts;
   constexpr Index tile_columns = Tile::columns;

@@ -151,7 +151,7 @@ struct column_seat {
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, detail::scan_least_blocks<Body>)
     scan_columns(const Args args, const int along) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[2 * detail::scan_column_half<Body, Width>];
   alignas(16) __shared__ unsigned char folds[detail::column_storage<Body, Width>];
   using tiling = detail::tiling<loop_var::x, loop_var::r, Width, Items, Index>;
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(detail::column_block, detail::scan_least_block
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, detail::column_parts_at_once<Body, Width>)
     scan_split_columns(const Args args, const scan_split split, const int along) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[2 * detail::scan_column_half<Body, Width>];
   alignas(16) __shared__ unsigned char exchanged[detail::scan_column_half<Body, Width>];
   using tiling = detail::tiling<loop_var::x, loop_var::r, Width, Items, Index>;

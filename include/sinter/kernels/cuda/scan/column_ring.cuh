@@ -382,7 +382,7 @@ class column_ring : ring_places<column_ring_facts<Body, Stripe>> {
 template <class Body, class Stripe, class Args>
 __global__ void __launch_bounds__(detail::column_ring_facts<Body, Stripe>::threads, 1)
     scan_columns_in_ring(const Args args, const column_ring_share share) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   extern __shared__ __align__(128) unsigned char ring_memory[];
   const detail::column_ring<Body, Stripe, Args> ring(args, share, ring_memory);
   using facts = detail::column_ring_facts<Body, Stripe>;

@@ -283,7 +283,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
 template <class Body, class Args>
 __global__ void __launch_bounds__(detail::ring_facts<Body>::threads, 1)
     scan_in_ring(const Args args, const scan_ring_share share, const detail::row_shift shift) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   extern __shared__ __align__(128) unsigned char ring_memory[];
   const detail::scan_ring<Body, Args> ring(args, share, shift, ring_memory);
   detail::run_duties<detail::ring_facts<Body>>(ring);

@@ -208,7 +208,7 @@ struct scan_run_place {
 template <class Body, long Rnumel, bool Few, class Args>
 __global__ void __launch_bounds__(detail::short_block, detail::scan_run_blocks<Body>)
     scan_in_runs(const Args args, const scan_run_share share) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   using tiling = detail::scan_run_tiling<Body, Rnumel, Few>;
   using numbers = std::make_index_sequence<Body::size>;
   constexpr int width = tiling::width, bytes = tiling::shape::storage_bytes;

@@ -178,7 +178,7 @@ __device__ __forceinline__ void scan_phases(std::index_sequence<P...>, Frame& f,
 /// <= threads * Items * Width, equal to it if Exact. Threads is 0 when known at launch only.
 template <class Body, int Width, int Items, int Threads, int MaxBlock, bool Kept, bool Exact, class Index, class Args>
 __global__ void __launch_bounds__(MaxBlock, detail::scan_least_blocks<Body>) scan_rows(const Args args) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char shared[2 * detail::scan_storage<Body>::half];
   alignas(16) __shared__ unsigned char folds[2 * detail::largest_phase<Body, 32>];
   using tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(MaxBlock, detail::scan_least_blocks<Body>) sca
 template <class Body, int Width, int Items, int Threads, class Index, class Args>
 __global__ void __launch_bounds__(Threads, detail::scan_part_blocks<Body>)
     scan_split_rows(const Args args, const scan_split split) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char shared[2 * detail::scan_storage<Body>::half];
   using tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
   using threads = detail::row_threads<Threads>;

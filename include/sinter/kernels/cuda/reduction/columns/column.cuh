@@ -160,7 +160,7 @@ __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, sizeof(Index) == 8 ? 1 : 0)
     reduction_column(const Args args, const split_part part, const int along) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[detail::column_storage<Body, Width>];
   detail::reduce_columns_of<Body, Width, Items, Index>(args, part, along, blockIdx.x, static_cast<int>(blockIdx.y),
                                                        storage);

@@ -153,7 +153,7 @@ __device__ __forceinline__ void held_column_phases(std::integer_sequence<int, P.
 /// threads * Items, no less than that for the first Full items. Dynamic shared memory: held_column_bytes for each slot.
 template <class Body, int Columns, int Width, int Items, int Full, int MaxBlock, int MinBlocks, class Shape, class Args>
 __global__ void __launch_bounds__(MaxBlock, MinBlocks) reduction_column_held(const Args args, const Shape shape) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   extern __shared__ __align__(128) unsigned char column_memory[];
   using tiling = detail::held_column_tiling<Body, Width, Items, (Full == 0)>;
   const detail::held_threads<Shape, Width> threads{shape, static_cast<int>(threadIdx.x)};

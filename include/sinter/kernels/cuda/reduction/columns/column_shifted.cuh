@@ -176,7 +176,7 @@ template <class Body, int Width, int Items, int MinBlocks, class Args>
 __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     reduction_column_shifted(const Args args, const split_part part, const detail::column_shape shape,
                              const detail::row_shift shift) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[detail::shifted_storage<Body, Width>];
   detail::reduce_shifted_columns<Body, Width, Items>(args, part, shape, shift, static_cast<int>(blockIdx.x),
                                                      static_cast<int>(blockIdx.y), storage);

@@ -251,7 +251,7 @@ __device__ __forceinline__ void team_phases(std::index_sequence<P...>, Frame& f,
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::team_threads, 2)
     reduction_column_teams(const Args args, const team_share share) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   using tiling = detail::team_tiling<Body, Width, Items, Index>;
   alignas(128) __shared__ unsigned char storage[detail::team_storage<Body>];
   extern __shared__ __align__(128) unsigned char team_memory[];

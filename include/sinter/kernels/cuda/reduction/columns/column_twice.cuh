@@ -159,7 +159,7 @@ template <class Body, int Width, int Items, int MinBlocks, class Args>
 __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     reduction_column_twice(const Args args, const split_part part, const detail::column_shape shape,
                            const known_share share, const detail::row_shift shift) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   using first = typename detail::without_known<Body>::type;
   alignas(16) __shared__ unsigned char storage[detail::shifted_storage<first, Width>];
   const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);

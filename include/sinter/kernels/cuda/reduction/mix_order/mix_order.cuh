@@ -236,7 +236,7 @@ template <class Row, class Column, int Width, int Items, int Threads, int MaxBlo
 __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(MaxBlock, Width* Items))
     mix_order_persistent(const Args args, const split_part part) {
   const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
-  detail::begin_kernel([&] { detail::ask_walked<Row>(args, begin); });
+  detail::begin_kernel<Args::next_reads_ahead>([&] { detail::ask_walked<Row>(args, begin); });
   using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::walk_tiling<Width, Items>;
   using numbers = std::make_index_sequence<Column::size>;
@@ -327,7 +327,7 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
 /// a few of them, tile after tile, with their states in memory in between.
 template <class Row, class Column, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::walk_block, 2) mix_order_looped(const Args args, const split_part part) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   using row_tiling = detail::tiling<loop_var::r, loop_var::r, Width, Items, Index>;
   using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, Index>;
   using numbers = std::make_index_sequence<Column::size>;

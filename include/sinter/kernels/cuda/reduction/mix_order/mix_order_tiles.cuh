@@ -171,7 +171,7 @@ template <class Row, class Column, int Width, int Items, int MinBlocks, class Ar
 __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     mix_order_tiles(const Args args, const split_part columns, const split_part rows, const split_part meeting,
                     const detail::column_shape shape, const detail::row_shift shift) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   using numbers = std::make_index_sequence<Column::size>;
   using row_numbers = std::make_index_sequence<Row::size>;
   using vectors = detail::drifting_tiling<Width, Items, detail::drift::whole>;

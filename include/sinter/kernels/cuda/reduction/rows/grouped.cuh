@@ -305,7 +305,7 @@ __device__ __forceinline__ void grouped_phases(std::index_sequence<P...>, Stream
 template <class Body, int Width, int Items, class Args>
 __global__ void __launch_bounds__(grouped_threads, 1)
     reduction_grouped(const Args args, const group_share share, const detail::row_shift shift) {
-  detail::begin_kernel([&] { detail::ask_for_first_rows<Body, Width>(args, share); });
+  detail::begin_kernel<Args::next_reads_ahead>([&] { detail::ask_for_first_rows<Body, Width>(args, share); });
   if constexpr (detail::has_copy_engine) {
     using tiling = detail::grouped_tiling<Body, Width, 1>;  // of what a row has one of
     extern __shared__ __align__(128) unsigned char grouped_rows[];

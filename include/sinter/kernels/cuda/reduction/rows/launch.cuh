@@ -257,6 +257,18 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
   }
 }
 
+/// A row of elements that are gathered ahead: by one block where it asks for all of them, or by small ones, which
+/// sooner find room beside the kernel in front.
+template <class Body, class Args>
+void reduce_gathered(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  constexpr int block = 512, items = 8, few = 256, part = 2 * few;
+  if (args.rnumel <= block * items)
+    return launch_looped<1, items, block, std::int64_t>(Body{}, args, 1, memory, stream, name);
+  const std::int64_t parts = (args.rnumel + part - 1) / part,
+                     most = sinter::detail::row_splits<Body>(args.numel, args.rnumel);
+  launch_looped<1, part / few, few, std::int64_t>(Body{}, args, parts < most ? parts : most, memory, stream, name);
+}
+
 template <class Body, long StaticRnumel, row_kernel Pinned, class Args>
 void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr auto may_be = [](row_kernel kind) { return Pinned == row_kernel::chosen || Pinned == kind; };

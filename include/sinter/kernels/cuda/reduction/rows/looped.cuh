@@ -9,6 +9,7 @@
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/rows_ahead.cuh"
 
 namespace sinter::cuda {
 
@@ -82,6 +83,26 @@ __device__ __forceinline__ bool combine_parts(Body, Numbers numbers, Accumulator
   return true;
 }
 
+/// The elements [begin, end) of a row that a block walks.
+struct looped_part {
+  std::int64_t begin = 0, end;
+  template <class Tiling, class Threads>
+  __device__ __forceinline__ void place(tile<Tiling>& t, typename Tiling::index r, const Threads& threads) const {
+    using index = typename Tiling::index;
+    t.template place<0>(r + static_cast<index>(threads.thread() * Tiling::width),
+                        static_cast<index>(threads.count() * Tiling::width), static_cast<index>(end) - Tiling::width);
+  }
+};
+template <class Body>
+__device__ __forceinline__ looped_part part_of_row(std::int64_t rnumel, const split_part& part, int split) {
+  if constexpr (sinter::detail::split_facts<Body>::can_split) {
+    const std::int64_t begin = split * part.length, end = begin + part.length;
+    return {begin, end < rnumel ? end : rnumel};
+  } else {
+    return {0, rnumel};
+  }
+}
+
 /// Phase P of a looped row; false when another block goes on.
 template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
 __device__ __forceinline__ bool looped_phase(Frame& f, tile<Tiling>& t, const Args& args, const split_part& part,
@@ -95,15 +116,15 @@ __device__ __forceinline__ bool looped_phase(Frame& f, tile<Tiling>& t, const Ar
   if constexpr (!tail) {
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
-    std::int64_t first = 0, end = args.rnumel;
-    if constexpr (can_split) {
-      first = split * part.length;
-      end = first + part.length < end ? first + part.length : end;
+    const looped_part walked = part_of_row<Body>(args.rnumel, part, split);
+    const index step = static_cast<index>(threads.count() * Tiling::size), end = static_cast<index>(walked.end);
+    index r = static_cast<index>(walked.begin);
+    if constexpr (reads_ahead<Body, Args>) {  // the first tile is where it was placed then
+      if (r < end) evaluate_and_step<waiting_elements<Body, Args>, P, Ways>(acc, f, t, args);
+      r += step;
     }
-    const index stride = static_cast<index>(threads.count() * Tiling::width);
-    for (index r = static_cast<index>(first); r < static_cast<index>(end); r += stride * Tiling::items) {
-      t.template place<0>(r + static_cast<index>(threads.thread() * Tiling::width), stride,
-                          static_cast<index>(end) - Tiling::width);
+    for (; r < end; r += step) {
+      walked.place(t, r, threads);
       evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, f, t, args);
     }
     if (!combine_parts<P, Ways>(Body{}, numbers{}, acc, part, args.numel, row, split, storage, threads)) return false;
@@ -126,6 +147,7 @@ struct looped_tiling : tiling<loop_var::r, loop_var::r, Width, Items, Index> {
 };
 
 /// Row `row` (past the end: one that writes nothing), or part number `split` of it, walked in tiles once per phase.
+/// Where it reads ahead, it begins the kernel itself.
 template <class Body, int Width, int Items, class Index, class Args, class Threads>
 __device__ __forceinline__ void looped_row(const Args& args, const split_part& part, std::int64_t row, int split,
                                            unsigned char* storage, const Threads& threads) {
@@ -135,6 +157,14 @@ __device__ __forceinline__ void looped_row(const Args& args, const split_part& p
   tile.fixed = static_cast<Index>(row_ok ? row : args.numel - 1);
   tile.fixed_ok = row_ok;
   frame<Body, tiling> frame;
+  if constexpr (reads_ahead<Body, Args>)
+    begin_kernel<Args::next_reads_ahead>([&] {
+      const looped_part walked = part_of_row<Body>(args.rnumel, part, split);
+      if (walked.begin >= walked.end) return;
+      __threadfence();  // the L1 may have what was there before kernels that have ended wrote
+      walked.place(tile, static_cast<Index>(walked.begin), threads);
+      evaluate<settled_elements<Body, Args>>(frame, tile, args);
+    });
   looped_phases<Body, tiling, row_ways<Body, tiling::size>>(
       std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, part, tile.fixed,
       threads.thread() == 0 && row_ok, storage, split, threads);
@@ -146,7 +176,7 @@ __device__ __forceinline__ void looped_row(const Args& args, const split_part& p
 /// block then). Any rnumel that fits Index. (Left to itself the assembler may spill for more blocks at once.)
 template <class Body, int Width, int Items, int MaxBlock, class Index, class Args>
 __global__ void __launch_bounds__(MaxBlock, 1) reduction_looped(const Args args, const split_part part) {
-  detail::begin_kernel();
+  if constexpr (!detail::reads_ahead<Body, Args>) detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.z;
   detail::looped_row<Body, Width, Items, Index>(args, part, block * blockDim.y + threadIdx.y,

@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(MaxBlock, MinBlocks) reduction_persistent(cons
 template <class Body, int Width, int Items, int Threads, int MaxBlock, int MinBlocks, int Full, class Args>
 __global__ void __launch_bounds__(MaxBlock, MinBlocks)
     reduction_shifted(const Args args, const detail::row_shift shift) {
-  detail::begin_kernel();  // no register is left to ask
+  detail::begin_kernel<Args::next_reads_ahead>();  // no register is left to ask
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   detail::shifted_row<Body, Width, Items, Full>(args, shift, row, storage, detail::row_threads<Threads>{});

@@ -1,5 +1,6 @@
 // The rows that a block reads first, asked for before the kernel in front has ended: its last blocks leave memory idle,
-// and what is in the L2 then arrives sooner. SPDX-License-Identifier: BSL-1.0
+// and what is in the L2 then arrives sooner; and what it may read before that.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,52 @@ struct rows_ahead<body<S...>> {
   }
 };
 
+/// The pointer of a load that looks at no mask, and of a gather the statement that is its index; -1: none.
+template <class S>
+inline constexpr int loaded_slot = -1;
+template <int Slot, class T, class At>
+inline constexpr int loaded_slot<load<Slot, T, At, -1>> = Slot;
+template <int Slot, class T, class At, int Index, long Coef, long Bound>
+inline constexpr int loaded_slot<gather_load<Slot, T, At, Index, Coef, Bound, -1>> = Slot;
+template <class S>
+inline constexpr int gathered_by = -1;
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
+inline constexpr int gathered_by<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> = Index;
+
+/// Loads of elements that are settled (arguments), gathers by such indices among them.
+template <class Body, class Args>
+struct settled_elements;
+template <class... S, class Args>
+struct settled_elements<body<S...>, Args> {
+  struct table {
+    bool chosen[sizeof...(S) + 1]{}, gathers = false;
+  };
+  static constexpr table facts = [] {
+    constexpr int slots[] = {loaded_slot<S>..., -1}, indices[] = {gathered_by<S>..., -1};
+    table t;
+    for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) {
+      const bool is_settled = slots[s] >= 0 && slots[s] < 64 && (Args::settled >> slots[s] & 1) != 0;
+      t.chosen[s] =
+          is_settled && body_facts<body<S...>>::where(s) == scope::element && (indices[s] < 0 || t.chosen[indices[s]]);
+      t.gathers = t.gathers || (t.chosen[s] && indices[s] >= 0);
+    }
+    return t;
+  }();
+  static constexpr bool select(int s) { return facts.chosen[s]; }
+};
+/// The elements of the only phase that have to wait.
+template <class Body, class Args>
+struct waiting_elements {
+  static constexpr bool select(int s) {
+    return elements_of_phase<Body, 0>::select(s) && !settled_elements<Body, Args>::select(s);
+  }
+};
+
+/// Is a row's first tile gathered before the kernel in front has ended?
+template <class Body, class Args>
+inline constexpr bool reads_ahead =
+    [] { return settled_elements<Body, Args>::facts.gathers && sinter::detail::split_facts<Body>::can_split; }();
+
 /// Of each multiprocessor, bytes that the first blocks ask for: of rows in shared memory, in registers, of runs of
 /// rows. Of more, what is needed first comes later.
 inline constexpr int asked_staged = 128 << 10, asked_held = 48 << 10, asked_in_runs = 64 << 10;
@@ -53,7 +100,7 @@ inline constexpr bool asks_ahead = element_stores<Body> > 0;
 /// Instead of begin_kernel, where a block has a row for each of its threadIdx.y. `most`: see is_early.
 template <class Body, class Args, class Threads>
 __device__ __forceinline__ void begin_with_rows(const Args& args, const Threads& threads, int most) {
-  begin_kernel([&] {
+  begin_kernel<Args::next_reads_ahead>([&] {
     const int length = static_cast<int>(args.rnumel), rows = static_cast<int>(blockDim.y);
     const int bytes = length * stream_facts<Body>::bytes;
     if constexpr (asks_ahead<Body>)
@@ -67,7 +114,7 @@ __device__ __forceinline__ void begin_with_rows(const Args& args, const Threads&
 /// of more each would come later. Blocks that all run at once do not begin before the kernel in front has ended.
 template <class Body, class Args>
 __device__ __forceinline__ void begin_with_pieces(const Args& args, const stream_share& share, int piece) {
-  begin_kernel([&] {
+  begin_kernel<Args::next_reads_ahead>([&] {
     if (!asks_ahead<Body> || threadIdx.x % 32 != 0 || share.parts != share.cluster) return;
     const int warps = static_cast<int>(blockDim.x) / 32, warp = static_cast<int>(threadIdx.x) / 32;
     const int part = static_cast<int>(blockIdx.x) % share.parts * share.pieces;

@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(detail::short_block, MinBlocks) reduction_shor
   const int rows = rest < shape.rows() ? rest : shape.rows();
   const std::int64_t left = static_cast<std::int64_t>(args.numel - first) * length;
   const detail::run_part run{static_cast<std::int64_t>(first) * length, left, rows * length, length};
-  detail::begin_kernel([&] {
+  detail::begin_kernel<Args::next_reads_ahead>([&] {
     if (threadIdx.x == 0 &&
         detail::is_early(shape.rows() * length * detail::stream_facts<Body>::bytes, detail::asked_in_runs))
       detail::rows_ahead<Body>::ask(args, first, 0, run.size);

@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(detail::most_streamed_threads, Blocks)
     reduction_streamed(const Args args, const stream_share share, const detail::row_shift) {
   using tiling = detail::streamed_tiling<Body, Width, Items, Whole>;
   if constexpr (Blocks == 1) detail::begin_with_pieces<Body>(args, share, share.tiles * tiling::lanes);
-  else detail::begin_kernel();  // of 64 registers none is left to ask
+  else detail::begin_kernel<Args::next_reads_ahead>();  // of 64 registers none is left to ask
   extern __shared__ __align__(128) unsigned char streamed_rows[];
   detail::row_stream<Body, tiling, Blocks, Args> stream(args, share, streamed_rows + detail::streamed_storage<Body>,
                                                         detail::row_queue<Body>(streamed_rows),

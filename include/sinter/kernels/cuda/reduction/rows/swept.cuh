@@ -99,7 +99,7 @@ __device__ __forceinline__ void sweep_vectors(Accumulators& acc, Frame& f, tile<
 template <class Body, int Width, int Items, class Args>
 __global__ void __launch_bounds__(detail::swept_block, detail::swept_blocks<Body>)
     reduction_swept(const Args args, const split_part part, const detail::row_shift shift) {
-  detail::begin_kernel();
+  detail::begin_kernel<Args::next_reads_ahead>();
   using tiling = detail::swept_tiling<Body, Width, Items>;
   using numbers = std::make_index_sequence<Body::size>;
   constexpr int ways = detail::folds_tiles<Body> ? 1 : detail::row_ways<Body, tiling::size>;
