@@ -1,6 +1,6 @@
 // What device benchmarks share, sinter's and its peers': memory, inputs, timing, and what is reported. Timed is one
 // CUDA graph of launches over sets of inputs and outputs that rotate, so that none is still in the L2 when its turn
-// comes again; reported is the speed as a percentage of a plain copy in the same run. With PROFILED set in the
+// comes again; reported is the speed as a percentage of a plain copy in the same run. With SINTER_PROFILED set in the
 // environment one call of each case is shown to a profiler instead. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -159,7 +159,7 @@ inline double copy_speed() {
 
 /// Does a profiler look on?
 inline bool profiled() {
-  static const bool asked = std::getenv("PROFILED") != nullptr;
+  static const bool asked = std::getenv("SINTER_PROFILED") != nullptr;
   return asked;
 }
 

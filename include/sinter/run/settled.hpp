@@ -33,8 +33,8 @@ constexpr bool follows() {
   return false;
 }
 
-/// A bit for each pointer of kernel `Index` to an input that the plan does not write. Of those that gather for one
-/// element, as the mean of a loss does: all of the plan waits for that, and it waits for memory twice.
+/// A bit for each pointer of kernel `Index` to an input that the plan does not write. Only kernels that gather for one
+/// element have any, as the mean of a loss does: the plan ends with them, and they wait for memory twice.
 template <class Program, int Index>
 inline constexpr std::uint64_t settled_pointers = [] {
   std::uint64_t settled = 0;
