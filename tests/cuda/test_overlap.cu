@@ -1,6 +1,7 @@
 // Kernels of one stream come onto the device before the one in front has ended, yet each sees all that was written
 // before it: chains in which every step needs the last two, with split reductions, memsets and kernels of others in
-// between, and rows that are asked for before they are written; in a stream and in a graph.
+// between, rows that are asked for before they are written, and inputs that are read before the kernel in front has
+// ended; in a stream and in a graph.
 // SPDX-License-Identifier: BSL-1.0
 #include <doctest/doctest.h>
 
