@@ -36,19 +36,7 @@ struct rows_ahead<body<S...>> {
   }
 };
 
-/// The pointer of a load that looks at no mask, and of a gather the statement that is its index; -1: none.
-template <class S>
-inline constexpr int loaded_slot = -1;
-template <int Slot, class T, class At>
-inline constexpr int loaded_slot<load<Slot, T, At, -1>> = Slot;
-template <int Slot, class T, class At, int Index, long Coef, long Bound>
-inline constexpr int loaded_slot<gather_load<Slot, T, At, Index, Coef, Bound, -1>> = Slot;
-template <class S>
-inline constexpr int gathered_by = -1;
-template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
-inline constexpr int gathered_by<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> = Index;
-
-/// Loads of elements that are settled (arguments), gathers by such indices among them.
+/// Loads of elements that are settled (arguments), and gathers whose index is among them.
 template <class Body, class Args>
 struct settled_elements;
 template <class... S, class Args>
@@ -57,13 +45,17 @@ struct settled_elements<body<S...>, Args> {
     bool chosen[sizeof...(S) + 1]{}, gathers = false;
   };
   static constexpr table facts = [] {
-    constexpr int slots[] = {loaded_slot<S>..., -1}, indices[] = {gathered_by<S>..., -1};
+    using facts = body_facts<body<S...>>;
+    constexpr touch touches[] = {touch_of<S>::at(loop_var::r, 1)..., touch{}};
     table t;
     for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) {
-      const bool is_settled = slots[s] >= 0 && slots[s] < 64 && (Args::settled >> slots[s] & 1) != 0;
-      t.chosen[s] =
-          is_settled && body_facts<body<S...>>::where(s) == scope::element && (indices[s] < 0 || t.chosen[indices[s]]);
-      t.gathers = t.gathers || (t.chosen[s] && indices[s] >= 0);
+      const auto& info = facts::facts.info[s];
+      const int slot = touches[s].slot;
+      bool settled = info.kind == statement_kind::source && facts::where(s) == scope::element && slot >= 0 &&
+                     slot < 64 && (Args::settled >> slot & 1) != 0;
+      for (int operand : info.operands) settled = settled && (operand < 0 || t.chosen[operand]);
+      t.chosen[s] = settled;
+      t.gathers = t.gathers || (settled && touches[s].gather);
     }
     return t;
   }();
