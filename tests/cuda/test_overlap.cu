@@ -1,7 +1,7 @@
 // Kernels of one stream come onto the device before the one in front has ended, yet each sees all that was written
 // before it: chains in which every step needs the last two, with split reductions, memsets and kernels of others in
-// between, rows that are asked for before they are written, and inputs that are read before the kernel in front has
-// ended; in a stream and in a graph.
+// between, rows that are asked for before they are written, and inputs that are gathered or folded before the kernel in
+// front has ended; in a stream and in a graph.
 // SPDX-License-Identifier: BSL-1.0
 #include <doctest/doctest.h>
 
@@ -180,6 +180,70 @@ TEST_CASE("what is gathered, by a kernel alone and by one that reads it ahead, w
   for (const std::int64_t rows : {1, 5, 600, 3000, 5000, 200000}) {
     if (is_sampled()) expect_last_written(alone, rows);
     if (is_sampled()) expect_last_written(second, rows);
+  }
+}
+
+namespace {
+
+/// Weighted means of values and weights that the kernels in front still write: mean(executor, values, weights, means).
+template <class Mean>
+void expect_last_weighted(std::int64_t values, std::int64_t weights, std::int64_t means, std::int64_t scratch_bytes,
+                          const Mean& mean) {
+  CAPTURE(values);
+  using V = si::tensor<float, si::dyn>;
+  constexpr auto raise = si::fuse<V, si::value<float>>([](auto x, auto by) { return x + by; });
+  std::vector<float> x(static_cast<std::size_t>(values)), w(static_cast<std::size_t>(weights));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 1009) * 0.001f;
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i * 5 % 11) * 0.125f;
+  const array<float> first_values(x), first_weights(w), now_values(x), now_weights(w);
+  const place::memory scratch(static_cast<std::size_t>(scratch_bytes));
+  const si::cuda_executor executor{place::executor(), scratch.data(), scratch_bytes};
+  constexpr int steps = 30;
+  const auto all_means = [&](bool waits, bool as_graph, bool values_last) {
+    const array<float> all(std::vector<float>(static_cast<std::size_t>(steps * means), 1));
+    run(as_graph, [&] {
+      for (int s = 0; s < steps; ++s) {
+        const auto write_values = [&] {
+          raise(place::executor(), V(first_values.data(), values), static_cast<float>(s), V(now_values.data(), values));
+        };
+        if (!values_last) write_values();
+        raise(place::executor(), V(first_weights.data(), weights), static_cast<float>(s % 7 + 1),
+              V(now_weights.data(), weights));
+        if (values_last) write_values();
+        if (waits) place::finish();
+        mean(executor, now_values.data(), now_weights.data(), all.data() + s * means);
+        if (waits) place::finish();
+      }
+    });
+    return all.read();
+  };
+  const std::vector<float> expected = all_means(true, false, false);
+  for (const bool as_graph : {false, true})
+    for (const bool values_last : {false, true}) CHECK(all_means(false, as_graph, values_last) == expected);
+}
+
+}  // namespace
+
+TEST_CASE("columns that are folded ahead, of values and weights that the kernels in front still write") {
+  using X = si::tensor<float, si::dyn, 200>;
+  using W = si::tensor<float, si::dyn, 1>;
+  using M = si::tensor<float, 200>;
+  constexpr auto mean =
+      si::fuse<X, W>([](auto x, auto w) { return si::sum(x * w, si::axis<0>) / si::sum(w, si::axis<0>); });
+  using BatchX = si::tensor<float, si::dyn, 96, 40>;
+  using BatchW = si::tensor<float, si::dyn, 96, 1>;
+  using BatchM = si::tensor<float, si::dyn, 40>;
+  constexpr auto means =
+      si::fuse<BatchX, BatchW>([](auto x, auto w) { return si::sum(x * w, si::axis<1>) / si::sum(w, si::axis<1>); });
+  static_assert(mean.kernel_count() == 2 && means.kernel_count() == 2);
+  for (const std::int64_t n : {1, 300, 5000}) {
+    if (is_sampled())
+      expect_last_weighted(n * 200, n, 200, mean.workspace_bytes(n),
+                           [&](const auto& on, float* x, float* w, float* m) { mean(on, X(x, n), W(w, n), M(m)); });
+    if (is_sampled())
+      expect_last_weighted(
+          n * 3840, n * 96, n * 40, means.workspace_bytes(n),
+          [&](const auto& on, float* x, float* w, float* m) { means(on, BatchX(x, n), BatchW(w, n), BatchM(m, n)); });
   }
 }
 

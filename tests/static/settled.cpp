@@ -1,4 +1,5 @@
-// Which inputs a kernel may read before the one in front has ended: those of a gather that everything waits for.
+// Which inputs a kernel may read before the one in front has ended: those of a gather that everything waits for, and
+// those of a fold of columns that needs nothing of the kernel in front before its end.
 // SPDX-License-Identifier: BSL-1.0
 #include <sinter/sinter.hpp>
 
@@ -46,5 +47,28 @@ constexpr auto rows = si::fuse<X, T, V>([](auto x, auto t, auto v) {
 static_assert(all_settled<decltype(rows)> == 0);
 constexpr auto mean = si::fuse<X, V>([](auto x, auto v) { return si::mean(si::logsumexp(x, si::axis<-1>) * v); });
 static_assert(all_settled<decltype(mean)> == 0);
+
+// What a mask leaves of columns is folded whatever its sum is, of a batch too; of masks that the function assigns to,
+// which are not read ahead, nothing is.
+using W = si::tensor<float, si::dyn, 1>;
+constexpr auto weighted = [](auto x, auto w) { return si::sum(x * w, si::axis<0>) / si::sum(w, si::axis<0>); };
+constexpr auto columns = si::fuse<X, W>(weighted);
+static_assert(columns.kernel_count() == 2 && num_settled<decltype(columns), 1> == 2);
+using B = si::tensor<float, si::dyn, 64, 100>;
+using M = si::tensor<float, si::dyn, 64, 1>;
+constexpr auto batch =
+    si::fuse<B, M>([](auto x, auto m) { return si::sum(x * m, si::axis<1>) / si::sum(m, si::axis<1>); });
+static_assert(batch.kernel_count() == 2 && num_settled<decltype(batch), 1> == 2);
+constexpr auto assigned =
+    si::fuse<X, W>([](auto x, auto w) { return std::tuple(weighted(x, w), si::assign(w, w + 1.0f)); });
+static_assert(all_settled<decltype(assigned)> == 0);
+
+// What is folded is scaled by the kernel in front, or it is needed twice.
+constexpr auto scaled =
+    si::fuse<X, W>([](auto x, auto w) { return si::sum(x * (w / si::sum(w, si::axis<0>, si::keepdim)), si::axis<0>); });
+static_assert(scaled.kernel_count() == 2 && all_settled<decltype(scaled)> == 0);
+constexpr auto twice = si::fuse<X, W>(
+    [](auto x, auto w) { return si::softmax(x * w, si::axis<0>) / si::sum(w, si::axis<0>, si::keepdim); });
+static_assert(twice.kernel_count() == 2 && all_settled<decltype(twice)> == 0);
 
 }  // namespace

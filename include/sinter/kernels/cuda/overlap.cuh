@@ -38,5 +38,13 @@ template <bool NextReadsAhead = false>
 __device__ inline void begin_kernel() {
   begin_kernel<NextReadsAhead>([] {});
 }
+/// Instead, for a kernel whose `ahead` reads what is settled.
+template <class Args, class Ahead>
+__device__ __forceinline__ void begin_ahead(const Ahead& ahead) {
+  begin_kernel<Args::next_reads_ahead>([&] {
+    __threadfence();  // the L1 may have what was there before kernels that have ended wrote
+    ahead();
+  });
+}
 
 }  // namespace sinter::cuda::detail

@@ -18,7 +18,7 @@ void reduction(const Args& args, kernel_memory& memory, cudaStream_t stream, con
   if (args.numel <= 0) return;
   if constexpr (O == orientation::column)
     detail::reduce_columns<Body, StaticRnumel, StaticNumel>(args, memory, stream, name);
-  else if constexpr (detail::reads_ahead<Body, Args> && Rows == row_kernel::chosen)
+  else if constexpr (detail::gathers_ahead<Body, Args> && Rows == row_kernel::chosen)
     detail::reduce_gathered<Body>(args, memory, stream, name);
   else detail::reduce_rows<Body, StaticRnumel, Rows>(args, memory, stream, name);
 }

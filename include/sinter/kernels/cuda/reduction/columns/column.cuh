@@ -12,6 +12,7 @@
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_shift.hpp"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
+#include "sinter/kernels/cuda/settled.cuh"
 
 namespace sinter::cuda {
 
@@ -87,7 +88,7 @@ __device__ __forceinline__ void finish_columns(body<S...>, std::index_sequence<I
   (finish_column_of<reduces_in<body<S...>, P, I>, static_cast<int>(I), S, Width>(acc, f), ...);
 }
 
-/// Phase P; false when the last blocks go on.
+/// Phase P; false when the last blocks go on. What is folded ahead begins the kernel.
 template <class Body, class Tiling, int P, class Frame, class Args>
 __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Args& args, const split_part& part,
                                              bool writer, int along, unsigned char* storage, int split) {
@@ -95,8 +96,9 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
   using index = typename Tiling::index;
   constexpr int width = Tiling::width;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
-  constexpr bool tail = P == body_facts<Body>::num_phases;
-  evaluate<rows_of_phase<Body, P>>(f, t, args, writer && (tail || !can_split || part.splits == 1));
+  constexpr bool tail = P == body_facts<Body>::num_phases, ahead = !tail && folds_ahead<Body, Args>;
+  const bool writes = writer && (tail || !can_split || part.splits == 1);
+  if constexpr (!ahead) evaluate<rows_of_phase<Body, P>>(f, t, args, writes);
   if constexpr (!tail) {
     accumulators<Body, width> acc;
     start<P, width>(Body{}, numbers{}, acc);
@@ -107,9 +109,20 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
     }
     const index stride = static_cast<index>(column_block / along);
     const index mine = static_cast<index>(static_cast<int>(threadIdx.x) / along);
-    for (index r = static_cast<index>(first); r < static_cast<index>(end); r += stride * Tiling::items) {
-      t.template place<0>(r + mine, stride, static_cast<index>(end) - 1);
-      evaluate_and_step<elements_of_phase<Body, P>, P, width>(acc, f, t, args);
+    const auto walk = [&] {
+      for (index r = static_cast<index>(first); r < static_cast<index>(end); r += stride * Tiling::items) {
+        t.template place<0>(r + mine, stride, static_cast<index>(end) - 1);
+        evaluate_and_step<elements_of_phase<Body, P>, P, width>(acc, f, t, args);
+      }
+    };
+    if constexpr (ahead) {
+      begin_ahead<Args>([&] {
+        evaluate<rows_before_fold<Body, Args, false>>(f, t, args, false);
+        walk();
+      });
+      evaluate<rows_before_fold<Body, Args, true>>(f, t, args, writes);
+    } else {
+      walk();
     }
     combine_columns<P, width>(Body{}, numbers{}, acc, along, storage);
     if constexpr (can_split) {
@@ -156,11 +169,11 @@ __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_
 
 }  // namespace detail
 
-/// Each block: `along` (a power of two, 32 at most) times Width columns; blockIdx.y is the part of split columns.
+/// Each block: `along` (a power of two) times Width columns; blockIdx.y is the part of split columns.
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, sizeof(Index) == 8 ? 1 : 0)
     reduction_column(const Args args, const split_part part, const int along) {
-  detail::begin_kernel<Args::next_reads_ahead>();
+  if constexpr (!detail::folds_ahead<Body, Args>) detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[detail::column_storage<Body, Width>];
   detail::reduce_columns_of<Body, Width, Items, Index>(args, part, along, blockIdx.x, static_cast<int>(blockIdx.y),
                                                        storage);

@@ -9,7 +9,7 @@
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
-#include "sinter/kernels/cuda/reduction/rows/rows_ahead.cuh"
+#include "sinter/kernels/cuda/settled.cuh"
 
 namespace sinter::cuda {
 
@@ -119,8 +119,8 @@ __device__ __forceinline__ bool looped_phase(Frame& f, tile<Tiling>& t, const Ar
     const looped_part walked = part_of_row<Body>(args.rnumel, part, split);
     const index step = static_cast<index>(threads.count() * Tiling::size), end = static_cast<index>(walked.end);
     index r = static_cast<index>(walked.begin);
-    if constexpr (reads_ahead<Body, Args>) {  // the first tile is where it was placed then
-      if (r < end) evaluate_and_step<waiting_elements<Body, Args>, P, Ways>(acc, f, t, args);
+    if constexpr (gathers_ahead<Body, Args>) {  // the first tile is where it was placed then
+      if (r < end) evaluate_and_step<elements_beside_settled<Body, Args>, P, Ways>(acc, f, t, args);
       r += step;
     }
     for (; r < end; r += step) {
@@ -147,7 +147,7 @@ struct looped_tiling : tiling<loop_var::r, loop_var::r, Width, Items, Index> {
 };
 
 /// Row `row` (past the end: one that writes nothing), or part number `split` of it, walked in tiles once per phase.
-/// Where it reads ahead, it begins the kernel itself.
+/// Where it gathers ahead, it begins the kernel itself.
 template <class Body, int Width, int Items, class Index, class Args, class Threads>
 __device__ __forceinline__ void looped_row(const Args& args, const split_part& part, std::int64_t row, int split,
                                            unsigned char* storage, const Threads& threads) {
@@ -157,13 +157,12 @@ __device__ __forceinline__ void looped_row(const Args& args, const split_part& p
   tile.fixed = static_cast<Index>(row_ok ? row : args.numel - 1);
   tile.fixed_ok = row_ok;
   frame<Body, tiling> frame;
-  if constexpr (reads_ahead<Body, Args>)
-    begin_kernel<Args::next_reads_ahead>([&] {
+  if constexpr (gathers_ahead<Body, Args>)
+    begin_ahead<Args>([&] {
       const looped_part walked = part_of_row<Body>(args.rnumel, part, split);
       if (walked.begin >= walked.end) return;
-      __threadfence();  // the L1 may have what was there before kernels that have ended wrote
       walked.place(tile, static_cast<Index>(walked.begin), threads);
-      evaluate<settled_elements<Body, Args>>(frame, tile, args);
+      evaluate<settled_loads<Body, Args>>(frame, tile, args);
     });
   looped_phases<Body, tiling, row_ways<Body, tiling::size>>(
       std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, part, tile.fixed,
@@ -176,7 +175,7 @@ __device__ __forceinline__ void looped_row(const Args& args, const split_part& p
 /// block then). Any rnumel that fits Index. (Left to itself the assembler may spill for more blocks at once.)
 template <class Body, int Width, int Items, int MaxBlock, class Index, class Args>
 __global__ void __launch_bounds__(MaxBlock, 1) reduction_looped(const Args args, const split_part part) {
-  if constexpr (!detail::reads_ahead<Body, Args>) detail::begin_kernel<Args::next_reads_ahead>();
+  if constexpr (!detail::gathers_ahead<Body, Args>) detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.z;
   detail::looped_row<Body, Width, Items, Index>(args, part, block * blockDim.y + threadIdx.y,

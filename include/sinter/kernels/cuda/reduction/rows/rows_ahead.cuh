@@ -1,5 +1,5 @@
 // The rows that a block reads first, asked for before the kernel in front has ended: its last blocks leave memory idle,
-// and what is in the L2 then arrives sooner; and what it may read before that.
+// and what is in the L2 then arrives sooner.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -35,44 +35,6 @@ struct rows_ahead<body<S...>> {
                     count * bytes);
   }
 };
-
-/// Loads of elements that are settled (arguments), and gathers whose index is among them.
-template <class Body, class Args>
-struct settled_elements;
-template <class... S, class Args>
-struct settled_elements<body<S...>, Args> {
-  struct table {
-    bool chosen[sizeof...(S) + 1]{}, gathers = false;
-  };
-  static constexpr table facts = [] {
-    using facts = body_facts<body<S...>>;
-    constexpr touch touches[] = {touch_of<S>::at(loop_var::r, 1)..., touch{}};
-    table t;
-    for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) {
-      const auto& info = facts::facts.info[s];
-      const int slot = touches[s].slot;
-      bool settled = info.kind == statement_kind::source && facts::where(s) == scope::element && slot >= 0 &&
-                     slot < 64 && (Args::settled >> slot & 1) != 0;
-      for (int operand : info.operands) settled = settled && (operand < 0 || t.chosen[operand]);
-      t.chosen[s] = settled;
-      t.gathers = t.gathers || (settled && touches[s].gather);
-    }
-    return t;
-  }();
-  static constexpr bool select(int s) { return facts.chosen[s]; }
-};
-/// The elements of the only phase that have to wait.
-template <class Body, class Args>
-struct waiting_elements {
-  static constexpr bool select(int s) {
-    return elements_of_phase<Body, 0>::select(s) && !settled_elements<Body, Args>::select(s);
-  }
-};
-
-/// Is a row's first tile gathered before the kernel in front has ended?
-template <class Body, class Args>
-inline constexpr bool reads_ahead =
-    [] { return settled_elements<Body, Args>::facts.gathers && sinter::detail::split_facts<Body>::can_split; }();
 
 /// Of each multiprocessor, bytes that the first blocks ask for: of rows in shared memory, in registers, of runs of
 /// rows. Of more, what is needed first comes later.
