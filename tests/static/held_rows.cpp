@@ -29,7 +29,7 @@ constexpr bool rows_suit() {
     const bool is_short = !rows::once && groups <= rows::short_groups;
     const int items = is_short ? rows::short_items : rows::takes_few(groups) ? rows::few : rows::many;
     const int full = is_short ? 1 : rows::full_of(items);
-    const row_shape shape = row_of(groups, items);
+    const row_shape shape = row_of(groups, items, rows::once);
     if (groups < shape.threads * full || groups > shape.threads * items) return false;
     if (shape.block() > (is_short ? 256 : rows::threads)) return false;
   }
@@ -61,3 +61,5 @@ constexpr bool is(std::int64_t length, int threads, int items) {
 static_assert(is(512, 32, 2) && is(1024, 32, 4) && is(5000, 160, 4), "all threads have as much");
 static_assert(is(264, 8, 5) && is(520, 16, 5) && is(1032, 32, 5), "two or three groups would leave half of them empty");
 static_assert(is(200, 16, 2), "four threads would ask for each line again");
+static_assert(row_of(65, 1, true).rows == 2 && row_of(65, 1).rows == 1, "96 threads read two rows in one phase");
+static_assert(row_of(128, 1, true).rows == 1 && row_of(64, 1, true).rows == 2 && row_of(1000, 1, true).rows == 1);

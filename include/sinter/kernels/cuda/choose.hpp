@@ -112,9 +112,12 @@ constexpr int least_blocks(int block, int lanes, const held_needs& needs) {
 /// being walked have to stay in the L2 until their last phase, so as few as fill an SM.
 constexpr int looped_block(bool can_split) { return can_split ? 256 : 1024; }
 
-constexpr row_shape row_of(std::int64_t groups, int items) {
+/// once: the row is read in one phase, and nothing of it is stored. Then 96 threads take two rows, for a multiprocessor
+/// cannot begin as many blocks as its memory has rows for; in several phases these would wait for each other.
+constexpr row_shape row_of(std::int64_t groups, int items, bool once = false) {
   const int threads = threads_for((groups + items - 1) / items);
-  return {true, threads, threads < row_block ? row_block / threads : 1, items};
+  const int rows = (row_block + (once ? threads - 1 : 0)) / threads;
+  return {true, threads, rows > 1 ? rows : 1, items};
 }
 constexpr int items_of(int lanes, int width) { return lanes > width ? lanes / width : 1; }
 /// Items that lie within every row of so many groups.
@@ -192,7 +195,7 @@ constexpr row_shape choose_row(std::int64_t rnumel, int width, held_lanes lanes,
     row_shape best;
     for (const auto& c : candidates) {
       if ((groups + c.items - 1) / c.items > c.threads) continue;
-      row_shape shape = row_of(groups, c.items);
+      row_shape shape = row_of(groups, c.items, can_split);
       // What asks for its last groups by itself takes registers, and blocks: a thread then has more of them.
       if (&candidates == &packed && c.threads > 32 && c.items < some && groups % shape.threads != 0) continue;
       shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);  // what powers of two left over

@@ -131,7 +131,7 @@ bool launch_dynamic_held(body<S...>, const Args& args, cudaStream_t stream, cons
   if constexpr (phase_facts<held>::held_bytes > 0) {
     const std::int64_t groups = args.rnumel / Width;
     const auto hold = [&]<int Items, int MaxBlock, int Full = rows::full_of(Items)>() {
-      row_shape shape = row_of(groups, Items);
+      row_shape shape = row_of(groups, Items, rows::once);
       if (shape.threads == 1) shape.rows = MaxBlock;  // fewer blocks to begin
       launch_held<Width, Items, 0, MaxBlock, Full>(held{}, args, shape, stream, name);
       return true;
