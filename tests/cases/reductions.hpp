@@ -35,6 +35,13 @@ TEST_CASE("reductions: over a middle axis, with a mask along it") {
   check<si::tensor<float, 3, 19, 24>, si::tensor<float, 3, 19, 1>>([](auto x, auto mask) { return std::tuple(si::sum(x * mask, si::axis<1>), si::amax(x + mask, si::axis<1>)); });
   check<si::tensor<float, 3, 19, 7>, si::tensor<float, 3, 19, 1>>([](auto x, auto mask) { return si::softmax(x * mask, si::axis<1>); });
 }
+template <int Axis>
+constexpr auto weighted_mean = [](auto x, auto v) { return si::sum(x * (si::square(v) + 1), si::axis<Axis>) / si::sum(si::square(v) + 1, si::axis<Axis>); };
+TEST_CASE("reductions: weighted means, whose last operand another kernel computes") {
+  check<si::tensor<float, 3, 70, 24>, si::tensor<float, 3, 70, 1>>(weighted_mean<1>);
+  check<si::tensor<float, 3000, 40>, si::tensor<float, 3000, 1>>(weighted_mean<0>);
+  check<si::tensor<si::bf16, si::dyn, 37>, si::tensor<si::bf16, si::dyn, 1>>(weighted_mean<0>, {{2500, 2500}});
+}
 TEST_CASE("reductions: short ones, which are unrolled") {
   check<si::tensor<float, 5, 3>>(folds<1>);
   check<si::tensor<float, 3, 5>>(folds<0>);

@@ -8,6 +8,7 @@
 
 #include "sinter/kernels/cuda/error.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
+#include "sinter/kernels/cuda/start_rule.hpp"
 
 namespace sinter::cuda::detail {
 
@@ -15,10 +16,6 @@ template <class T>
 struct as_is {
   using type = T;
 };
-
-/// How a kernel starts: its blocks before the kernel in front has ended; after that, so that they find all places free;
-/// or all of them at once or none, because they wait for each other.
-enum class start_rule : unsigned char { overlapping, evenly, together };
 
 /// Dynamic shared memory of a block, in bytes; and how much of a multiprocessor's its blocks shall have together, in
 /// percent, the rest of which is the L1's. -1: as much as they fill.
@@ -67,15 +64,20 @@ inline void launch_by(launch_rules& rules, const void* kernel, dim3 grid, dim3 b
   check(cudaLaunchKernelExC(&config, kernel, arguments), "cudaLaunchKernelExC", name);
 }
 
-template <start_rule Rule = start_rule::overlapping, class... Parameters>
-void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, const shared_memory& shared, cudaStream_t stream,
-            const char* name, const typename as_is<Parameters>::type&... arguments) {
+template <class... Parameters>
+void launch(start_rule rule, void (*kernel)(Parameters...), dim3 grid, dim3 block, const shared_memory& shared,
+            cudaStream_t stream, const char* name, const typename as_is<Parameters>::type&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   launch_rules rules;
-  if constexpr (Rule == start_rule::together) rules.together();
-  else if constexpr (Rule == start_rule::overlapping && kernels_overlap) rules.overlap();
+  if (rule == start_rule::together) rules.together();
+  else if (rule == start_rule::overlapping && kernels_overlap) rules.overlap();
   if (shared.share >= 0) rules.share(shared.share);
   launch_by(rules, reinterpret_cast<const void*>(kernel), grid, block, shared.bytes, stream, name, addresses);
+}
+template <class... Parameters>
+void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, const shared_memory& shared, cudaStream_t stream,
+            const char* name, const typename as_is<Parameters>::type&... arguments) {
+  launch(start_rule::overlapping, kernel, grid, block, shared, stream, name, arguments...);
 }
 template <class... Parameters>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t stream, const char* name,

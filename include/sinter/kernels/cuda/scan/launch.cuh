@@ -109,8 +109,8 @@ bool launch_scan_ring(body<S...>, const Args& args, kernel_memory& memory, cudaS
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   const int most = limits.multiprocessors < most_ring_blocks ? limits.multiprocessors : most_ring_blocks;
-  launch<start_rule::together>(kernel, dim3(static_cast<unsigned>(most < share.parts ? most : share.parts)),
-                               dim3(facts::threads), slots * facts::slot_bytes, stream, name, args, share, shift);
+  launch(start_rule::together, kernel, dim3(static_cast<unsigned>(most < share.parts ? most : share.parts)),
+         dim3(facts::threads), slots * facts::slot_bytes, stream, name, args, share, shift);
   return true;
 }
 /// Few long rows by many blocks; false where they are not.
@@ -150,9 +150,16 @@ bool launch_scan_runs(body<S...>, const Args& args, cudaStream_t stream, const c
       return false;
     const scan_run_share share = share_scan_runs(static_cast<int>(args.rnumel), facts::width, facts::in_words);
     const int rows = share.rows > 0 ? share.rows : 1;
-    launch<start_rule::overlapping>(&scan_in_runs<B, StaticRnumel, Few, Args>,
-                                    dim3(static_cast<unsigned>((args.numel + rows - 1) / rows)), dim3(short_block),
-                                    (share.rows > 0 ? 1 : 2) * facts::storage_bytes, stream, name, args, share);
+    const int bytes = (share.rows > 0 ? 1 : 2) * facts::storage_bytes;
+    // Of rows that wait for shared memory, which is known; of others blocks are many.
+    const device_limits limits = limits_of_device(name);
+    const int fit = (limits.shared_bytes + 1024) / (bytes + 2 * scan_storage<B>::half + 1024),
+              each = fit < scan_run_blocks<B> ? fit : scan_run_blocks<B>;
+    const bool takes_long = share.rows == 0 && args.rnumel >= 4 * share.part;
+    const std::int64_t blocks = (args.numel + rows - 1) / rows;
+    launch(start_of(blocks, std::int64_t(each) * limits.multiprocessors, takes_long),
+           &scan_in_runs<B, StaticRnumel, Few, Args>, dim3(static_cast<unsigned>(blocks)), dim3(short_block), bytes,
+           stream, name, args, share);
     return true;
   }
 }
@@ -291,8 +298,8 @@ void launch_column_ring(body<S...>, const Args& args, const column_ring_work& wo
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   const int blocks = (at_once < work.stripes ? at_once : work.stripes) * stripe.blocks;
-  launch<start_rule::together>(kernel, dim3(static_cast<unsigned>(blocks)), dim3(facts::threads),
-                               turns.slots * facts::slot_bytes, stream, name, args, share);
+  launch(start_rule::together, kernel, dim3(static_cast<unsigned>(blocks)), dim3(facts::threads),
+         turns.slots * facts::slot_bytes, stream, name, args, share);
 }
 
 /// Columns by blocks that stay, in stripes of vectors of Width, or single columns. False: nothing was launched.

@@ -130,23 +130,28 @@ struct column_shape {
 
 /// Blocks that run at once, five on each multiprocessor; fewer than `enough` have too little on its way from memory.
 inline constexpr std::int64_t column_blocks = sinter::detail::split_column_blocks, enough_column_blocks = 384;
-/// Of threads with 48 registers.
-inline constexpr int light_column_blocks = 5;
+/// The same where `each` run on one.
+constexpr std::int64_t column_blocks_of(int each) { return column_blocks / 5 * each; }
 
-/// For columns that threads walk `width` at a time; from least_along to most_along of them take one row.
+/// For columns that threads walk `width` at a time; from least_along to most_along of them take one row. `blocks` are
+/// wanted, of which `places` run at once.
 constexpr column_shape choose_columns(std::int64_t numel, std::int64_t rnumel, int width, bool shifted,
                                       std::int64_t most_splits, int least_along = 1, int most_along = column_block,
-                                      std::int64_t blocks = column_blocks) {
+                                      std::int64_t blocks = column_blocks, std::int64_t places = column_blocks) {
   const std::int64_t groups = shifted ? numel / width + 2 : (numel + width - 1) / width;
   const int deep = shifted && rnumel > 1 ? width : 1;
+  const auto span_of = [&](int along) { return shifted ? (along - 1) * width : along * width; };
+  const auto tiles_of = [&](int along) { return (numel + span_of(along) - 1) / span_of(along); };
   int along = 1;
-  // Beyond a warp only where rows are too few for the others, or columns enough.
+  // Beyond a warp only where rows are too few for the others, or columns enough: for as many blocks, or for two to a
+  // multiprocessor if more do not all run at once.
   while (along < least_along) along *= 2;
   while (along < groups && 2 * along <= most_along && 2 * along * deep <= column_block &&
-         (along < 32 || column_block / along >= 2 * rnumel || groups / (2 * along) >= enough_column_blocks))
+         (along < 32 || column_block / along >= 2 * rnumel || groups / (2 * along) >= enough_column_blocks ||
+          (tiles_of(along) > places && tiles_of(2 * along) >= column_blocks_of(2))))
     along *= 2;
-  column_shape s{along, shifted ? (along - 1) * width : along * width};
-  s.tiles = (numel + s.span - 1) / s.span;
+  column_shape s{along, span_of(along)};
+  s.tiles = tiles_of(along);
   const std::int64_t wanted = s.tiles < enough_column_blocks ? blocks / s.tiles : 1;
   s.splits = wanted < 1 ? 1 : wanted < most_splits ? wanted : most_splits;
   return s;

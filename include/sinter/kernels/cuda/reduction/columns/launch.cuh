@@ -66,28 +66,27 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   constexpr bool light = phase_facts<B>::is_light, many = facts::loads > 1;
   constexpr int words = (0 + ... + state_words<S>)*width, folds = (0 + ... + (reduction_of<S>::is ? 1 : 0));
   constexpr bool small = facts::state_bytes <= 4, fits = folds == 1 || words <= 20;
-  constexpr int of_small = many && holds_columns<B> ? 2 : many ? 3 : light_column_blocks;
+  constexpr int of_small = !many ? 4 : holds_columns<B> ? 2 : 3;
   constexpr int blocks = !light ? 1 : small ? of_small : !fits ? 1 : many || width >= 8 ? 3 : 4;
   const bool shifted = shift.first != 0 || shift.step != 0;
-  // Left to itself the assembler has two blocks run at once. And of many sets of columns each better has fewer, which
-  // meet sooner.
-  const bool many_sets = blocks == 4 && args.numel > 16 * 32 * width;
-  const std::int64_t at_once = column_blocks / light_column_blocks * (blocks == 1 ? 2 : blocks - many_sets);
-  column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits, 1, column_block, at_once);
+  // Left to itself the assembler has two blocks run at once. And of several sets of columns each better has fewer,
+  // which meet sooner.
+  const bool several_sets = blocks == 4 && args.numel > 2 * 32 * width;
+  constexpr std::int64_t at_once = column_blocks_of(blocks == 1 ? 2 : blocks);
+  column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits, 1, column_block,
+                                      several_sets ? column_blocks_of(3) : at_once, at_once);
   shape.whole = shape.splits == 1 && shape.along == column_block && !shifted &&
                 access_facts<B>::template fits<width, loop_var::x>(args);
   const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
-  const auto start = [&]<start_rule Rule>() {
-    launch<Rule>(&reduction_column_shifted<B, width, items, blocks, Args>,
-                 dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), 0,
-                 stream, name, args, part, shape, shift);
-  };
-  // Blocks that leave places free would come early to where the kernel in front leaves some: up to twice as many to one
-  // multiprocessor as to another. That costs more than a late start, 1 us, if they have a while to walk.
   const std::int64_t all = shape.tiles * shape.splits, places = limits_of_device(name).multiprocessors * blocks;
   const bool long_walk = part.length >= 32 * (column_block / shape.along);
-  if (blocks > 1 && 16 * all <= 15 * places && long_walk) start.template operator()<start_rule::evenly>();
-  else start.template operator()<start_rule::overlapping>();
+  // Those that fold ahead walk while others would wait. Of three to a multiprocessor even a full wave starts evenly.
+  const start_rule rule = folds_ahead<B, Args> || blocks == 1        ? start_rule::overlapping
+                          : blocks < 4 && all <= places && long_walk ? start_rule::evenly
+                                                                     : start_of(all, places, long_walk);
+  launch(rule, &reduction_column_shifted<B, width, items, blocks, Args>,
+         dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), 0, stream,
+         name, args, part, shape, shift);
 }
 
 /// Chunks of so many tiles of rows that `blocks` blocks have done with all of them soonest, which take them in turn.
@@ -125,9 +124,9 @@ void launch_columns_twice(body<S...>, const Args& args, const row_shift& shift, 
   share.chunks = static_cast<int>((part.length + share.chunk - 1) / share.chunk);
   const std::int64_t units = shape.tiles * shape.splits, chunks = parts * share.chunks,
                      wanted = units > chunks ? units : chunks;
-  launch<start_rule::together>(&reduction_column_twice<B, width, items, most, Args>,
-                               dim3(static_cast<unsigned>(wanted < places ? wanted : places)), dim3(column_block), 0,
-                               stream, name, args, part, shape, share, shift);
+  launch(start_rule::together, &reduction_column_twice<B, width, items, most, Args>,
+         dim3(static_cast<unsigned>(wanted < places ? wanted : places)), dim3(column_block), 0, stream, name, args,
+         part, shape, share, shift);
 }
 
 /// A long column by itself, by the kernel of long rows. False: nothing was launched.
@@ -231,7 +230,7 @@ void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cu
   const auto grid = dim3(static_cast<unsigned>(share.teams * share.parts)), block = dim3(team_threads);
   if (share.parts == 1) return launch(kernel, grid, block, bytes, stream, name, args, share);
   share.counters = memory.counters(stream, name);
-  launch<start_rule::together>(kernel, grid, block, bytes, stream, name, args, share);
+  launch(start_rule::together, kernel, grid, block, bytes, stream, name, args, share);
 }
 
 template <class Body, long StaticRnumel, long StaticNumel, class Args>

@@ -149,13 +149,21 @@ bool launch_tiles(body<R...>, body<C...>, const Args& args, kernel_memory& memor
     if (args.numel <= 0 || args.rnumel <= 0 || args.numel >= narrow_limit || args.rnumel >= narrow_limit ||
         !facts::accesses::template find<width>(exchanged(args), shift))
       return false;
-    constexpr std::int64_t at_once = blocks * walk_blocks / 4;
     const std::int64_t most = sinter::detail::most_walk_splits(args.rnumel, args.numel);
-    column_shape shape =
-        choose_columns(args.rnumel, args.numel, width, shift.first != 0 || shift.step != 0, most, items, 32, at_once);
-    // Where one wave of blocks would be half empty, or begin another, they are so many that the last ones are short.
-    if (4 * shape.tiles * shape.splits < 3 * at_once || shape.tiles * shape.splits > at_once) {
-      const std::int64_t wanted = 4 * at_once / shape.tiles + 1;
+    column_shape shape;
+    // Is it one wave of so many blocks to a multiprocessor, of which at most a quarter is left over?
+    const auto choose = [&](int each) {
+      const std::int64_t at_once = each * walk_blocks / 4;
+      shape =
+          choose_columns(args.rnumel, args.numel, width, shift.first != 0 || shift.step != 0, most, items, 32, at_once);
+      const std::int64_t all = shape.tiles * shape.splits;
+      return all <= at_once && 4 * all >= 3 * at_once;
+    };
+    // Of several sets of columns each better has fewer blocks, which meet sooner.
+    const bool several_sets = blocks == 4 && args.rnumel > 2 * 32 * width;
+    const bool one_wave = (several_sets && choose(3)) || choose(blocks);
+    if (!one_wave) {  // so many that the last ones are short
+      const std::int64_t wanted = blocks * walk_blocks / shape.tiles + 1;
       shape.splits = wanted < most ? wanted : most;
     }
     const std::int64_t deep = column_block / shape.along, parts = shape.tiles * shape.splits;
@@ -171,8 +179,10 @@ bool launch_tiles(body<R...>, body<C...>, const Args& args, kernel_memory& memor
               (shape.splits > 1 ? sinter::detail::split_facts<column>::offset(column::size, args.rnumel, shape.splits)
                                 : 0));
     }
-    launch(&mix_order_tiles<row, column, width, items, blocks, Args>,
-           dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
+    const bool long_walk = one_wave && columns.length >= 32 * deep;
+    launch(long_walk ? start_rule::evenly : start_rule::overlapping,
+           &mix_order_tiles<row, column, width, items, blocks, Args>,
+           dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), 0, stream,
            name, exchanged(args), columns, rows, meeting, shape, shift);
     return true;
   }

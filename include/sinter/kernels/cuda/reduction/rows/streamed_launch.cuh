@@ -107,7 +107,7 @@ class stream_plan {
     }
     if (share.ahead > 0 || teams_.parts > 1) share.counters = memory.counters(stream, name_);
     if (teams_.parts == 1) return launch(kernel, grid, block, bytes_, stream, name_, args_, share, shift);
-    launch<start_rule::together>(kernel, grid, block, bytes_, stream, name_, args_, share, shift);
+    launch(start_rule::together, kernel, grid, block, bytes_, stream, name_, args_, share, shift);
   }
 
  private:

@@ -43,14 +43,9 @@ bool launch_swept(body<S...>, const Args& args, std::int64_t splits, kernel_memo
   const swept_shape shape = choose_swept(args.numel * part.splits, part.length / width, items, swept_turns<B>,
                                          swept_blocks<B> * (swept_block / 32), swept_few<B>);
   const std::int64_t along = part.splits > 1 ? 1 : shape.rows;
-  const auto start = [&]<start_rule Rule>() {
-    launch<Rule>(&reduction_swept<B, width, items, Args>,
-                 dim3(static_cast<unsigned>((args.numel + along - 1) / along), static_cast<unsigned>(part.splits)),
-                 dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(along)), 0, stream, name, args, part,
-                 shift);
-  };
-  if (shape.evenly) start.template operator()<start_rule::evenly>();
-  else start.template operator()<start_rule::overlapping>();
+  launch(shape.start, &reduction_swept<B, width, items, Args>,
+         dim3(static_cast<unsigned>((args.numel + along - 1) / along), static_cast<unsigned>(part.splits)),
+         dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(along)), 0, stream, name, args, part, shift);
   return true;
 }
 

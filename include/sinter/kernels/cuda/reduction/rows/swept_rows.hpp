@@ -8,6 +8,7 @@
 
 #include "sinter/kernels/cuda/choose.hpp"
 #include "sinter/kernels/cuda/shifted.hpp"
+#include "sinter/kernels/cuda/start_rule.hpp"
 
 namespace sinter::cuda::detail {
 
@@ -138,14 +139,11 @@ inline constexpr int swept_ends = ((swept_facts<Body>::has_shared ? 4 : 2) * Wid
 /// How rows of so many vectors, or parts of them, are shared out.
 struct swept_shape {
   int threads = 0, rows = 1;  // of a row; rows of a block
-  bool evenly = false;        // its blocks shall find all places free; see start_rule
+  start_rule start = start_rule::overlapping;
 };
 /// Blocks that can all run at once, on each of 132 multiprocessors as many as the others, are as large as there is room
 /// for, `warps` in all, if they take most of it; otherwise of usual size, or of several rows if those have less than
 /// `few` threads.
-///
-/// Blocks of one wave that leave places free would come early to where the kernel in front leaves some, more to one
-/// multiprocessor than to another. That costs more than a late start, 1 us, if they have a while to go.
 constexpr swept_shape choose_swept(std::int64_t rows, std::int64_t vectors, int items, int turns, int warps, int few) {
   constexpr int multiprocessors = 132, places = 64, usual = 8, long_sweep = 16;
   const std::int64_t together = (rows + multiprocessors - 1) / multiprocessors, room = warps / together;
@@ -153,8 +151,8 @@ constexpr swept_shape choose_swept(std::int64_t rows, std::int64_t vectors, int 
   const int most = !fill ? usual : room > swept_block / 32 ? swept_block / 32 : static_cast<int>(room);
   const int tile = (fill ? 2 : turns) * items, wanted = threads_for((vectors + tile - 1) / tile),
             wide = wanted < swept_threads ? swept_threads : wanted, threads = wide < 32 * most ? wide : 32 * most;
-  const bool evenly = fill && 16 * rows <= 15 * multiprocessors * (places / most) && vectors >= long_sweep * threads;
-  return {threads, threads < few ? few / threads : 1, evenly};
+  const bool takes_long = fill && vectors >= long_sweep * threads;
+  return {threads, threads < few ? few / threads : 1, start_of(rows, multiprocessors * (places / most), takes_long)};
 }
 
 }  // namespace sinter::cuda::detail
