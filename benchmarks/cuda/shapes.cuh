@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdlib>
+
 #include "bench.cuh"
 #include "functions.cuh"
 
@@ -18,10 +20,15 @@ std::string named(const char* family, std::int64_t rows, std::int64_t columns) {
   return std::string(family) + "_" + name_of<T> + "_" + std::to_string(rows) + "x" + std::to_string(columns);
 }
 
-/// How many rows of so many elements are 128 MB.
+/// Bytes of an input whose number of rows nobody chose: SINTER_SHAPES_MB says otherwise.
+inline std::int64_t shape_bytes() {
+  const char* const asked = std::getenv("SINTER_SHAPES_MB");
+  return (asked == nullptr ? 128 : std::atoll(asked)) * 1'000'000;
+}
+/// How many rows of so many elements that is.
 template <class T>
 std::int64_t rows_of(std::int64_t columns) {
-  return std::int64_t(128'000'000) / static_cast<std::int64_t>(sizeof(T)) / columns;
+  return shape_bytes() / static_cast<std::int64_t>(sizeof(T)) / columns;
 }
 
 inline constexpr long odd_widths[] = {1000,  1001,  2047,  3001,  5000,  10007, 12289,
