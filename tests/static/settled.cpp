@@ -63,12 +63,15 @@ constexpr auto assigned =
     si::fuse<X, W>([](auto x, auto w) { return std::tuple(weighted(x, w), si::assign(w, w + 1.0f)); });
 static_assert(all_settled<decltype(assigned)> == 0);
 
-// What is folded is scaled by the kernel in front, or it is needed twice.
+// What is folded is scaled by the kernel in front, or it is needed twice, or it is also stored.
 constexpr auto scaled =
     si::fuse<X, W>([](auto x, auto w) { return si::sum(x * (w / si::sum(w, si::axis<0>, si::keepdim)), si::axis<0>); });
 static_assert(scaled.kernel_count() == 2 && all_settled<decltype(scaled)> == 0);
 constexpr auto twice = si::fuse<X, W>(
     [](auto x, auto w) { return si::softmax(x * w, si::axis<0>) / si::sum(w, si::axis<0>, si::keepdim); });
 static_assert(twice.kernel_count() == 2 && all_settled<decltype(twice)> == 0);
+constexpr auto stored = si::fuse<X, W>(
+    [](auto x, auto w) { return std::tuple(x * w, si::sum(x * w, si::axis<0>) / si::sum(w, si::axis<0>)); });
+static_assert(stored.kernel_count() == 2 && all_settled<decltype(stored)> == 0);
 
 }  // namespace

@@ -51,8 +51,8 @@ constexpr bool gathers_for_one() {
   return gathers && Program::plan.kernels[Index].walk == orientation::row && kernel.space.numel == 1;
 }
 
-/// Does kernel `Index` walk columns once, and reduce nothing but what lies behind `unwritten` pointers, as a mean over
-/// what a mask leaves does, which is divided by a sum of the mask at last?
+/// Does kernel `Index` walk columns once, scan and write nothing, and reduce only what lies behind `unwritten`
+/// pointers, as a mean over what a mask leaves does, which is divided by a sum of the mask at last?
 template <class Program, int Index>
 constexpr bool folds_unwritten(std::uint64_t unwritten) {
   using body = typename speller<typename Program::template kernel<Index>>::template section_body<0>;
@@ -63,7 +63,9 @@ constexpr bool folds_unwritten(std::uint64_t unwritten) {
     const bool loads = i.code == opcode::load || i.code == opcode::gather_load;
     waits[n] = loads && (i.buffer >= 64 || (unwritten >> i.buffer & 1) == 0);
     for (const short operand : {i.a, i.b, i.c, i.mask}) waits[n] = waits[n] || (operand >= 0 && waits[operand]);
-    if (waits[n] && i.code == opcode::reduce) return false;
+    const bool writes = i.code == opcode::store || i.code == opcode::scatter_store;
+    if (writes && body_facts<body>::where(n) == scope::element) return false;
+    if (i.code == opcode::scan || (i.code == opcode::reduce && waits[n])) return false;
   }
   return Program::plan.kernels[Index].walk == orientation::column && body_facts<body>::num_phases == 1;
 }

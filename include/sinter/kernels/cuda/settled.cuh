@@ -15,8 +15,7 @@ template <class... S, class Args>
 struct settled_facts<body<S...>, Args> {
   struct table {
     bool waits[sizeof...(S) + 1]{}, loads[sizeof...(S) + 1]{};
-    bool gathers = false;      // is any of those loads a gather
-    bool folds_waits = false;  // does any reduction have to wait
+    bool gathers = false;  // is any of those loads a gather
   };
   static constexpr table facts = [] {
     using facts = body_facts<body<S...>>;
@@ -34,7 +33,6 @@ struct settled_facts<body<S...>, Args> {
       }
       t.waits[s] = waits, t.loads[s] = load;
       t.gathers = t.gathers || (load && touches[s].gather);
-      t.folds_waits = t.folds_waits || (waits && info.kind == statement_kind::reduce);
     }
     return t;
   }();
@@ -57,12 +55,10 @@ template <class Body, class Args>
 inline constexpr bool gathers_ahead =
     [] { return settled_facts<Body, Args>::facts.gathers && sinter::detail::split_facts<Body>::can_split; }();
 
-/// Are columns folded before the kernel in front has ended? Then what follows waits, and so do those row statements
-/// that have to.
-template <class Body, class Args>
-inline constexpr bool folds_ahead = [] {
-  return Args::settled != 0 && body_facts<Body>::num_phases == 1 && !settled_facts<Body, Args>::facts.folds_waits;
-}();
+/// Are columns folded before the kernel in front has ended? Nothing that is folded has to wait then (run/settled.hpp);
+/// what follows does, and some row statements may.
+template <class Args>
+inline constexpr bool folds_ahead = Args::settled != 0;
 template <class Body, class Args, bool Waits>
 struct rows_before_fold {
   static constexpr bool select(int s) {

@@ -96,7 +96,7 @@ __device__ __forceinline__ bool column_phase(Frame& f, tile<Tiling>& t, const Ar
   using index = typename Tiling::index;
   constexpr int width = Tiling::width;
   constexpr bool can_split = sinter::detail::split_facts<Body>::can_split;
-  constexpr bool tail = P == body_facts<Body>::num_phases, ahead = !tail && folds_ahead<Body, Args>;
+  constexpr bool tail = P == body_facts<Body>::num_phases, ahead = !tail && folds_ahead<Args>;
   const bool writes = writer && (tail || !can_split || part.splits == 1);
   if constexpr (!ahead) evaluate<rows_of_phase<Body, P>>(f, t, args, writes);
   if constexpr (!tail) {
@@ -173,7 +173,7 @@ __device__ __forceinline__ void reduce_columns_of(const Args& args, const split_
 template <class Body, int Width, int Items, class Index, class Args>
 __global__ void __launch_bounds__(detail::column_block, sizeof(Index) == 8 ? 1 : 0)
     reduction_column(const Args args, const split_part part, const int along) {
-  if constexpr (!detail::folds_ahead<Body, Args>) detail::begin_kernel<Args::next_reads_ahead>();
+  if constexpr (!detail::folds_ahead<Args>) detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[detail::column_storage<Body, Width>];
   detail::reduce_columns_of<Body, Width, Items, Index>(args, part, along, blockIdx.x, static_cast<int>(blockIdx.y),
                                                        storage);

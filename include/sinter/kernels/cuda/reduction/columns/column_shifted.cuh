@@ -25,7 +25,7 @@ __device__ __forceinline__ int walk_rows(Accumulators& acc, const Args& args, in
   tile<Tiling> tile;
   tile.fixed = x;
   frame<Body, Tiling> frame;
-  if constexpr (folds_ahead<Body, Args>) evaluate<rows_before_fold<Body, Args, false>>(frame, tile, args);
+  if constexpr (folds_ahead<Args>) evaluate<rows_before_fold<Body, Args, false>>(frame, tile, args);
   else evaluate<column_values<Body>>(frame, tile, args);
   // Where elements follow, or a fold would look at each row, reductions take the more steps: without a look.
   if constexpr ((column_shift_facts<Body>::twice || folds_any_items<Body, Tiling>)&&Tiling::items > 1) {
@@ -162,7 +162,7 @@ __device__ __forceinline__ void reduce_shifted_columns(const Args& args, const s
       else r = walk_rows<Body, elements>(acc, args, x, r, mine, deep);
     }
   };
-  if constexpr (folds_ahead<Body, Args>) begin_ahead<Args>(walk);
+  if constexpr (folds_ahead<Args>) begin_ahead<Args>(walk);
   else walk();
   if constexpr (column_shift_facts<Body>::once)
     if (shape.whole) return finish_whole<Width>(Body{}, numbers{}, acc, args);
@@ -181,7 +181,7 @@ template <class Body, int Width, int Items, int MinBlocks, class Args>
 __global__ void __launch_bounds__(detail::column_block, MinBlocks)
     reduction_column_shifted(const Args args, const split_part part, const detail::column_shape shape,
                              const detail::row_shift shift) {
-  if constexpr (!detail::folds_ahead<Body, Args>) detail::begin_kernel<Args::next_reads_ahead>();
+  if constexpr (!detail::folds_ahead<Args>) detail::begin_kernel<Args::next_reads_ahead>();
   alignas(16) __shared__ unsigned char storage[detail::shifted_storage<Body, Width>];
   detail::reduce_shifted_columns<Body, Width, Items>(args, part, shape, shift, static_cast<int>(blockIdx.x),
                                                      static_cast<int>(blockIdx.y), storage);

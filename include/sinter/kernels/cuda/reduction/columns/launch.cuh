@@ -81,7 +81,7 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   const std::int64_t all = shape.tiles * shape.splits, places = limits_of_device(name).multiprocessors * blocks;
   const bool long_walk = part.length >= 32 * (column_block / shape.along);
   // Those that fold ahead walk while others would wait. Of three to a multiprocessor even a full wave starts evenly.
-  const start_rule rule = folds_ahead<B, Args> || blocks == 1        ? start_rule::overlapping
+  const start_rule rule = folds_ahead<Args> || blocks == 1           ? start_rule::overlapping
                           : blocks < 4 && all <= places && long_walk ? start_rule::evenly
                                                                      : start_of(all, places, long_walk);
   launch(rule, &reduction_column_shifted<B, width, items, blocks, Args>,
