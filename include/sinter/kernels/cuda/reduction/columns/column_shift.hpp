@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "sinter/kernels/cuda/reduction/columns/column_greatest.hpp"
@@ -133,11 +134,13 @@ inline constexpr std::int64_t column_blocks = sinter::detail::split_column_block
 /// The same where `each` run on one.
 constexpr std::int64_t column_blocks_of(int each) { return column_blocks / 5 * each; }
 
+inline constexpr std::int64_t any_places = std::numeric_limits<std::int64_t>::max();
+
 /// For columns that threads walk `width` at a time; from least_along to most_along of them take one row. `blocks` are
-/// wanted, of which `places` run at once.
+/// wanted, of which `places` run at once, if that counts.
 constexpr column_shape choose_columns(std::int64_t numel, std::int64_t rnumel, int width, bool shifted,
                                       std::int64_t most_splits, int least_along = 1, int most_along = column_block,
-                                      std::int64_t blocks = column_blocks, std::int64_t places = column_blocks) {
+                                      std::int64_t blocks = column_blocks, std::int64_t places = any_places) {
   const std::int64_t groups = shifted ? numel / width + 2 : (numel + width - 1) / width;
   const int deep = shifted && rnumel > 1 ? width : 1;
   const auto span_of = [&](int along) { return shifted ? (along - 1) * width : along * width; };
