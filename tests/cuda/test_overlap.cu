@@ -125,6 +125,30 @@ TEST_CASE("a kernel whose addresses are constants, which its compiler would like
 
 namespace {
 
+/// Of many steps `results` each, which read(where) makes of what both writers(step) leave, the one or the other last:
+/// are they as if it waited for them?
+template <class First, class Second, class Read>
+void expect_as_if_waited(std::int64_t results, const First& write_first, const Second& write_second, const Read& read) {
+  constexpr int steps = 30;
+  const auto all_results = [&](bool waits, bool as_graph, bool swapped) {
+    const array<float> all(std::vector<float>(static_cast<std::size_t>(steps * results), 1));
+    run(as_graph, [&] {
+      for (int s = 0; s < steps; ++s) {
+        if (swapped) write_second(s);
+        write_first(s);
+        if (!swapped) write_second(s);
+        if (waits) place::finish();
+        read(all.data() + s * results);
+        if (waits) place::finish();
+      }
+    });
+    return all.read();
+  };
+  const std::vector<float> expected = all_results(true, false, false);
+  for (const bool as_graph : {false, true})
+    for (const bool swapped : {false, true}) CHECK(all_results(false, as_graph, swapped) == expected);
+}
+
 /// Losses of logits and targets that the kernels in front still write, over targets that name nothing.
 template <class Loss>
 void expect_last_written(const Loss& loss, std::int64_t rows) {
@@ -142,31 +166,15 @@ void expect_last_written(const Loss& loss, std::int64_t rows) {
   const array<std::int64_t> near(t), targets(t);
   const place::memory scratch(static_cast<std::size_t>(loss.workspace_bytes(rows)));
   const si::cuda_executor executor{place::executor(), scratch.data(), loss.workspace_bytes(rows)};
-  constexpr int steps = 40;
-  const auto losses = [&](bool waits, bool as_graph, bool logits_last) {
-    const array<float> all(std::vector<float>(steps, 1));
-    run(as_graph, [&] {
-      const auto write_targets = [&](std::int64_t far) {
-        aim(place::executor(), T(near.data(), rows), far, T(targets.data(), rows));
-      };
-      const auto write_logits = [&](int s) {
-        scale(place::executor(), X(values.data(), rows), static_cast<float>(s), X(logits.data(), rows));
-      };
-      for (int s = 0; s < steps; ++s) {
-        write_targets(s % 2 == 0 ? std::int64_t(1) << 60 : -(std::int64_t(1) << 60));
-        if (!logits_last) write_logits(s);
-        write_targets(s);
-        if (logits_last) write_logits(s);
-        if (waits) place::finish();
-        loss(executor, X(logits.data(), rows), T(targets.data(), rows), S(all.data() + s));
-        if (waits) place::finish();
-      }
-    });
-    return all.read();
+  const auto write_logits = [&](int s) {
+    scale(place::executor(), X(values.data(), rows), static_cast<float>(s), X(logits.data(), rows));
   };
-  const std::vector<float> expected = losses(true, false, false);
-  for (const bool as_graph : {false, true})
-    for (const bool logits_last : {false, true}) CHECK(losses(false, as_graph, logits_last) == expected);
+  const auto write_targets = [&](int s) {
+    for (const std::int64_t far : {s % 2 == 0 ? std::int64_t(1) << 60 : -(std::int64_t(1) << 60), std::int64_t(s)})
+      aim(place::executor(), T(near.data(), rows), far, T(targets.data(), rows));
+  };
+  expect_as_if_waited(1, write_logits, write_targets,
+                      [&](float* found) { loss(executor, X(logits.data(), rows), T(targets.data(), rows), S(found)); });
 }
 
 }  // namespace
@@ -198,28 +206,15 @@ void expect_last_weighted(std::int64_t values, std::int64_t weights, std::int64_
   const array<float> first_values(x), first_weights(w), now_values(x), now_weights(w);
   const place::memory scratch(static_cast<std::size_t>(scratch_bytes));
   const si::cuda_executor executor{place::executor(), scratch.data(), scratch_bytes};
-  constexpr int steps = 30;
-  const auto all_means = [&](bool waits, bool as_graph, bool values_last) {
-    const array<float> all(std::vector<float>(static_cast<std::size_t>(steps * means), 1));
-    run(as_graph, [&] {
-      for (int s = 0; s < steps; ++s) {
-        const auto write_values = [&] {
-          raise(place::executor(), V(first_values.data(), values), static_cast<float>(s), V(now_values.data(), values));
-        };
-        if (!values_last) write_values();
-        raise(place::executor(), V(first_weights.data(), weights), static_cast<float>(s % 7 + 1),
-              V(now_weights.data(), weights));
-        if (values_last) write_values();
-        if (waits) place::finish();
-        mean(executor, now_values.data(), now_weights.data(), all.data() + s * means);
-        if (waits) place::finish();
-      }
-    });
-    return all.read();
+  const auto write_values = [&](int s) {
+    raise(place::executor(), V(first_values.data(), values), static_cast<float>(s), V(now_values.data(), values));
   };
-  const std::vector<float> expected = all_means(true, false, false);
-  for (const bool as_graph : {false, true})
-    for (const bool values_last : {false, true}) CHECK(all_means(false, as_graph, values_last) == expected);
+  const auto write_weights = [&](int s) {
+    raise(place::executor(), V(first_weights.data(), weights), static_cast<float>(s % 7 + 1),
+          V(now_weights.data(), weights));
+  };
+  expect_as_if_waited(means, write_values, write_weights,
+                      [&](float* found) { mean(executor, now_values.data(), now_weights.data(), found); });
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ bool launch_tiles(body<R...>, body<C...>, const Args& args, kernel_memory& memor
               (shape.splits > 1 ? sinter::detail::split_facts<column>::offset(column::size, args.rnumel, shape.splits)
                                 : 0));
     }
-    const bool long_walk = one_wave && columns.length >= 32 * deep;
+    const bool long_walk = one_wave && columns.length >= 32 * deep;  // then even a full wave starts evenly
     launch(long_walk ? start_rule::evenly : start_rule::overlapping,
            &mix_order_tiles<row, column, width, items, blocks, Args>,
            dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), 0, stream,
