@@ -172,6 +172,53 @@ TEST_CASE("scans: long columns, wherever rows begin") {
 
 namespace {
 
+/// x = cumsum(x), over itself.
+template <class T>
+void test_in_place(const char* name, std::int64_t columns, std::int64_t length, std::size_t shift) {
+  if (!is_sampled()) return;
+  using B = body<load<0, T, at_column<d0>>, scan<ops::cumsum, T, float, 0>, store<1, T, 1, at_column<d0>>>;
+  const auto a = numbers<T>(static_cast<std::size_t>(columns * length), 1);
+  device_array<T> data(a, shift);
+  auto args = make_args<2, 0, 1>(columns, length);
+  args.pointers[0] = data.data(), args.pointers[1] = data.data(), args.sizes[0] = columns;
+  const std::string what = label(name, columns, length, shift ? "misaligned" : "");
+  launch<B, orientation::column>(what, args);
+  std::vector<double> expected(a.size());
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const auto above = static_cast<std::size_t>(columns);
+    expected[k] = number(a[k]) + (k < above ? 0 : expected[k - above]);
+  }
+  const double most = 1 + 4 * std::sqrt(static_cast<double>(length));
+  check_close(what, data.host(), [&](std::size_t k) { return expected[k]; }, 2 * step_of<T>(), 1e-6 * most * most);
+  data.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("scans: long columns in stripes of any width, by one block, two, four, eight") {
+  constexpr auto column = orientation::column;
+  for (const std::size_t shift : {0, 1, 5}) {
+    test_one<float, column, d0>("stripes f32, by one", 30522, 300, shift, shift);
+    test_one<float, column, d0>("stripes f32, by two", 17000, 523, shift, shift);
+    test_one<float, column, d0>("stripes f32, by four", 7001, 1501, shift, shift);
+    test_one<float, column, d0>("stripes f32, by eight", 3001, 2005, shift, shift);
+    test_one<bf16, column, d0>("stripes bf16, by one", 100001, 150, shift, shift);
+    test_one<bf16, column, d0>("stripes bf16, by four", 7001, 3001, shift, shift);
+  }
+  test_one<bf16, column, d0>("stripes bf16, of whole sectors", 4096, 2500);
+  test_one<float, column, d0>("stripes f32, in rounds", 100001, 130);
+}
+
+TEST_CASE("scans: columns over what they are of") {
+  for (const std::size_t shift : {0, 3}) {
+    test_in_place<float>("scan in place f32", 7001, 1501, shift);
+    test_in_place<bf16>("scan in place bf16", 7001, 2003, shift);
+    test_in_place<bf16>("scan in place bf16, whole sectors", 8192, 1200, shift);
+  }
+}
+
+namespace {
+
 /// z = cumsum(x y) around the middle axis of [batches, length, inner], or, broadcast, with one x for all batches.
 template <class T, long Inner, bool Broadcast>
 void test_middle(const char* name, std::int64_t batches, std::int64_t length, std::int64_t inner, std::size_t shift) {
@@ -206,6 +253,10 @@ TEST_CASE("scans: long columns around an axis in the middle") {
   for (const std::size_t shift : {0, 1}) {
     test_middle<float, d0, false>("middle scan f32", 8, 1000, 512, shift);
     test_middle<float, d0, false>("middle scan f32", 16, 500, 501, shift);
+    test_middle<float, d0, false>("middle scan f32, in stripes", 32, 300, 1001, shift);
+    test_middle<bf16, d0, false>("middle scan bf16, in stripes", 32, 500, 1001, shift);
+    test_middle<bf16, 1001, true>("middle scan bf16, in stripes, one factor for all", 33, 400, 1001, shift);
+    test_middle<float, d0, false>("middle scan f32, one stripe each", 132, 200, 301, shift);
     test_middle<float, 768, true>("middle scan f32, one factor for all", 9, 600, 768, shift);
     test_middle<bf16, d0, false>("middle scan bf16", 8, 2000, 510, shift);
     test_middle<bf16, 777, true>("middle scan bf16, one factor for all", 33, 300, 777, shift);
@@ -255,6 +306,7 @@ TEST_CASE("scans: parts give the same bits every time") {
   using column = std::integral_constant<orientation, orientation::column>;
   test(one_scan<float, orientation::row, d0>{}, row{}, 1, 5000000);
   test(one_scan<float, orientation::column, d0>{}, column{}, 512, 10000);
+  test(one_scan<float, orientation::column, d0>{}, column{}, 7001, 1501);
 }
 
 // ---- scans of scans, each with parts of its own ------------------------------------------------------------------------

@@ -146,6 +146,20 @@ __device__ __forceinline__ void copy_bulk(void* shared, const void* global, int 
   copy_bulk(shared_address(shared), global, bytes, barrier);
 }
 
+/// One lane of a warp, always the same, of which the compiler knows that it is one: the engine's instructions take what
+/// a warp has in common, and for lanes that differ a loop.
+__device__ __forceinline__ bool is_elected_lane() {
+  unsigned elected = 0;
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n\t.reg .pred p;\n\t"
+      "elect.sync _|p, 0xffffffff;\n\t"
+      "selp.u32 %0, 1, 0, p;\n\t}"
+      : "=r"(elected));
+#endif
+  return elected != 0;
+}
+
 /// Sends `bytes` from `global` on, as far as they are whole multiples of 16 bytes, into the L2, if there are any. All
 /// kernels share that: whoever still writes there writes to it, too. (A branch would cost rows in registers one more.)
 __device__ __forceinline__ void prefetch_bulk([[maybe_unused]] const void* global, [[maybe_unused]] int bytes) {
@@ -190,23 +204,27 @@ __device__ __forceinline__ void copy_back_ready() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
-__device__ __forceinline__ void copy_back([[maybe_unused]] void* global, [[maybe_unused]] const void* shared,
+__device__ __forceinline__ void copy_back([[maybe_unused]] void* global, [[maybe_unused]] unsigned shared,
                                           [[maybe_unused]] int bytes) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
-               "r"(shared_address(shared)), "r"(bytes)
-               : "memory");
-#endif
-}
-/// One copy as a group of its own; until shared memory has been read for all groups but the last Pending.
-__device__ __forceinline__ void copy_back_group([[maybe_unused]] void* global, [[maybe_unused]] unsigned shared,
-                                                [[maybe_unused]] int bytes) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(global)),
                "r"(shared), "r"(bytes)
                : "memory");
+#endif
+}
+__device__ __forceinline__ void copy_back(void* global, const void* shared, int bytes) {
+  copy_back(global, shared_address(shared), bytes);
+}
+/// Ends a group of copies of this thread.
+__device__ __forceinline__ void copy_back_commit() {
+#if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 #endif
+}
+/// One copy as a group of its own; until shared memory has been read for all groups but the last Pending.
+__device__ __forceinline__ void copy_back_group(void* global, unsigned shared, int bytes) {
+  copy_back(global, shared, bytes);
+  copy_back_commit();
 }
 template <int Pending>
 __device__ __forceinline__ void copy_back_wait_for() {
@@ -215,10 +233,8 @@ __device__ __forceinline__ void copy_back_wait_for() {
 #endif
 }
 __device__ __forceinline__ void copy_back_wait() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-#endif
+  copy_back_commit();
+  copy_back_wait_for<0>();
 }
 
 /// The engine as a block uses it whose first thread sends for all.

@@ -22,15 +22,15 @@ struct column_ring_share {
 
 namespace detail {
 
-/// Of an index expression offset + x % inner + x / inner * apart + r * pitch: `inner` (0: all columns adjoin), `apart`
-/// and `pitch`; otherwise it is not `plain`.
+/// Of an index expression offset + x % inner + x / inner * apart + r * pitch: `offset`, `inner` (0: all columns
+/// adjoin), `apart` and `pitch`; otherwise it is not `plain`.
 template <class At>
 struct column_place;
 template <long Offset, class... Terms>
 struct column_place<at<Offset, Terms...>> {
   struct table {
     bool plain = true;
-    long inner = 0, apart = 0, pitch = 0;
+    long offset = Offset, inner = 0, apart = 0, pitch = 0;
   };
   static constexpr table facts = [] {
     table t{};
@@ -55,6 +55,14 @@ struct column_place<at<Offset, Terms...>> {
   }();
 };
 
+/// In bytes: where the first row of an access begins, how far rows are apart, and columns that do not adjoin.
+struct column_bytes {
+  std::int64_t first = 0, pitch = 0, apart = 0;
+  /// Do all rows of both lie alike in so many bytes?
+  bool is_like(const column_bytes& other, int unit) const {
+    return (first - other.first) % unit == 0 && (pitch - other.pitch) % unit == 0 && (apart - other.apart) % unit == 0;
+  }
+};
 /// What a load does in a ring of columns, of which a lane has `width`.
 template <class S>
 struct column_ring_load {
@@ -78,6 +86,14 @@ struct column_ring_load<load<Slot, T, At, -1>> {
                ? static_cast<int>(sizeof(T))
                : 0;
   }
+  template <class Args>
+  static column_bytes find(const Args& args) {
+    const auto bytes = [&](long n) {
+      return sinter::detail::resolve(n, args.sizes) * static_cast<std::int64_t>(sizeof(T));
+    };
+    const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(args.pointers[Slot]));
+    return {address + bytes(place.offset), bytes(place.pitch), bytes(place.apart)};
+  }
   /// Do its columns adjoin as those of the other loads, whose `inner` it may set, and do rows ascend?
   template <int Width, class Args>
   static bool agrees(const Args& args, std::int64_t& inner) {
@@ -98,10 +114,8 @@ struct column_ring_load<load<Slot, T, At, -1>> {
     if constexpr (bytes_of(Width) == 0) {
       return true;
     } else {
-      const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[Slot]);
-      const std::int64_t pitch =
-          sinter::detail::resolve(place.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T));
-      return address % static_cast<unsigned>(unit) == 0 && pitch % unit == 0;
+      const column_bytes at = find(args);
+      return at.is_like({}, unit);
     }
   }
 };

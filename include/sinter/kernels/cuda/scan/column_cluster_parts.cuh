@@ -1,0 +1,310 @@
+// Parts of columns that the copy engine moves row by row, both ways (column_clusters.cuh): which bodies can be scanned
+// so, how a stripe of columns is cut into parts, where the elements of a part lie in shared memory.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "sinter/kernels/cuda/cluster_launch.cuh"
+#include "sinter/kernels/cuda/scan/column_ring_parts.cuh"
+
+namespace sinter::cuda {
+
+/// `stripes` of columns, of `parts` of `rows` each. Columns adjoin up to `inner` of them, which are `stripes_of_inner`.
+/// A stripe has `columns`, at most, of which it stores whole sectors: where rows begin anywhere, it scans the `beside`
+/// columns in front of them, too, that may be in its first sector. `blocks` of a cluster share a stripe; each has
+/// `slots` places for parts.
+struct column_cluster_share {
+  int inner, stripes_of_inner, stripes, columns, beside, rows, parts, blocks, slots;
+  __device__ __forceinline__ int clusters() const { return static_cast<int>(gridDim.x) / blocks; }
+  /// Columns of a row in shared memory: a lane without a column has a place as well.
+  SINTER_HOST_DEVICE int places() const { return (columns + beside + 31) / 32 * 32; }
+};
+
+namespace detail {
+
+/// A load or a store of neighbouring columns of a row, as far as it passes through shared memory.
+template <class S>
+struct column_cluster_access {
+  static constexpr int bytes = 0;
+  static constexpr bool is_store = false;
+};
+template <int Slot, class T, class At>
+struct column_cluster_access<load<Slot, T, At, -1>> {
+  using place = column_ring_load<load<Slot, T, At, -1>>;
+  static constexpr int bytes = place::bytes_of(1);
+  static constexpr bool is_store = false;
+};
+template <int Slot, class T, int A, class At>
+struct column_cluster_access<store<Slot, T, A, At, -1>> : column_cluster_access<load<Slot, T, At, -1>> {
+  static constexpr bool is_store = true;
+};
+
+/// The argument that a statement reads or writes, as far as it has elements; -1: none.
+template <class S>
+inline constexpr int slot_read = -1;
+template <int Slot, class T, class At, int Mask>
+inline constexpr int slot_read<load<Slot, T, At, Mask>> = Slot;
+template <int Slot, class T, class At, int Index, long Coef, long Bound, int Mask>
+inline constexpr int slot_read<gather_load<Slot, T, At, Index, Coef, Bound, Mask>> = Slot;
+template <class S>
+inline constexpr int slot_written = -1;
+template <int Slot, class T, int A, class At, int Mask>
+inline constexpr int slot_written<store<Slot, T, A, At, Mask>> = Slot;
+
+/// Alone: a block shares its stripe with no other.
+template <class Body, bool Alone>
+struct column_cluster_facts;
+template <class... S, bool Alone>
+struct column_cluster_facts<body<S...>, Alone> {
+  using B = body<S...>;
+  /// Warps, of which some scan columns, some fold them before, others send for loads, store, or put the blocks of a
+  /// cluster in order.
+  static constexpr int scanners = Alone ? 26 : 13, folders = Alone ? 0 : scanners, senders = 2, storers = 2,
+                       tellers = Alone ? 0 : 2;
+  static constexpr int threads = (scanners + folders + senders + storers + tellers) * 32;
+  static constexpr int most_columns = 32 * scanners;  // a thread has one
+  /// Rows that it has at once. Parts have a multiple of them.
+  static constexpr int items = 8;
+
+  static constexpr int size = static_cast<int>(sizeof...(S));
+  static constexpr int bytes_of[size + 1] = {column_cluster_access<S>::bytes..., 0};
+  static constexpr bool stores[size + 1] = {column_cluster_access<S>::is_store..., false};
+  template <int I>
+  static constexpr bool stages = bytes_of[I] > 0;
+  /// The loads that pass through shared memory, in order, and the results, each of which lies where the load of the
+  /// same number lay.
+  struct table {
+    int loads = 0, results = 0, bytes = 0;  // bytes: of an element of all loads
+    int number[size + 1]{}, before[size + 1]{}, load[size + 1]{};
+  };
+  static constexpr table facts = [] {
+    table t{};
+    for (int s = 0; s < size; ++s)
+      if (bytes_of[s] > 0 && !stores[s]) {
+        t.before[s] = t.bytes, t.load[t.loads] = s;
+        t.number[s] = t.loads++, t.bytes += bytes_of[s];
+      }
+    for (int s = 0; s < size; ++s)
+      if (bytes_of[s] > 0 && stores[s]) t.number[s] = t.results++;
+    return t;
+  }();
+  template <int I>
+  static constexpr int number = facts.number[I];
+  /// Bytes of an element of the loads in front of access I.
+  template <int I>
+  static constexpr int before = facts.before[facts.load[facts.number[I]]];
+  static constexpr int loads = facts.loads, load_bytes = facts.bytes, results = facts.results,
+                       state_bytes = stage_bytes<B>(0, size, 4) / 4;
+  static constexpr int result_bytes = [] {
+    int total = 0;
+    for (int s = 0; s < size; ++s) total += stores[s] ? bytes_of[s] : 0;
+    return total;
+  }();
+  static constexpr int smallest = [] {
+    int least = 32;
+    for (int i = 0; i < size; ++i)
+      if (bytes_of[i] > 0 && bytes_of[i] < least) least = bytes_of[i];
+    return least;
+  }();
+  /// Everything that elements write replaces something that is read. Much work, or wide states, would spill.
+  static constexpr bool can = [] {
+    for (int s = 0; s < size; ++s)
+      if (body_facts<B>::facts.info[s].kind == statement_kind::store && body_facts<B>::where(s) == scope::element) {
+        if (bytes_of[s] == 0 || facts.number[s] >= loads) return false;
+        if (bytes_of[s] != bytes_of[facts.load[facts.number[s]]]) return false;
+      }
+    return results > 0 && scan_facts<B>::can_split && scan_facts<B>::num_stages == 2 && scan_least_blocks<B> == 0;
+  }();
+
+  /// How many columns adjoin in all that passes; 0: that differs, or rows do not ascend.
+  template <class Args>
+  static std::int64_t inner(const Args& args) {
+    std::int64_t inner = args.numel;
+    return (agrees<S>(args, inner) && ...) ? inner : 0;
+  }
+  /// Do rows of each result lie in 16 bytes as those that they replace?
+  template <class Args>
+  static bool replaces(const Args& args) {
+    const column_bytes at[] = {find<S>(args)...};
+    bool all = true;
+    for (int s = 0; s < size; ++s)
+      all = all && (!stores[s] || bytes_of[s] == 0 || at[s].is_like(at[facts.load[facts.number[s]]], 16));
+    return all;
+  }
+  /// Is something written over what is read?
+  template <class Args>
+  static bool overwrites(const Args& args) {
+    constexpr int read[] = {slot_read<S>...}, written[] = {slot_written<S>...};
+    for (int w : written)
+      for (int r : read)
+        if (w >= 0 && r >= 0 && args.pointers[w] == args.pointers[r]) return true;
+    return false;
+  }
+  /// Do all rows begin at multiples of so many bytes?
+  template <class Args>
+  static bool is_aligned(const Args& args, int unit) {
+    return (aligned<S>(args, unit) && ...);
+  }
+
+ private:
+  template <class A, class Args>
+  static column_bytes find(const Args& args) {
+    if constexpr (column_cluster_access<A>::bytes > 0) return column_cluster_access<A>::place::find(args);
+    else return {};
+  }
+  template <class A, class Args>
+  static bool agrees(const Args& args, std::int64_t& inner) {
+    if constexpr (column_cluster_access<A>::bytes == 0) return true;
+    else return column_cluster_access<A>::place::template agrees<1>(args, inner);
+  }
+  template <class A, class Args>
+  static bool aligned(const Args& args, int unit) {
+    if constexpr (column_cluster_access<A>::bytes == 0) return true;
+    else return column_cluster_access<A>::place::template is_aligned<1>(args, unit);
+  }
+};
+
+/// How a block's shared memory is shared: places of parts, each with states behind its rows, then barriers of each.
+struct column_cluster_storage {
+  int states, place;  // bytes of a place in front of its states, and of all of it
+  int told;           // columns of which it has states that blocks have told, of those that this one puts in order
+
+  template <class Facts>
+  SINTER_HOST_DEVICE static column_cluster_storage of(const column_cluster_share& s, Facts) {
+    column_cluster_storage m{};
+    m.states = s.rows * row_bytes(s, Facts::load_bytes, Facts::loads);
+    m.told = s.blocks > 1 ? s.places() + 32 * s.blocks : 0;
+    m.place = m.states + (s.blocks > 1 ? m.told + s.places() : 0) * Facts::state_bytes;
+    return m;
+  }
+  /// Bytes that a row of some loads takes, at most.
+  SINTER_HOST_DEVICE static int row_bytes(const column_cluster_share& s, int bytes, int loads) {
+    return s.places() * bytes + loads * 32;
+  }
+  SINTER_HOST_DEVICE int slot_bytes() const { return place + ring_barriers * 8; }
+  SINTER_HOST_DEVICE int bytes(int slots) const { return slots * slot_bytes(); }
+  /// Rows of a part for which a place of so many bytes has room.
+  template <class Facts>
+  static int most_rows(column_cluster_share s, int bytes, Facts) {
+    s.rows = 0;
+    const int rows = (bytes - of(s, Facts{}).slot_bytes()) / row_bytes(s, Facts::load_bytes, Facts::loads);
+    return rows < Facts::items ? 0 : rows / Facts::items * Facts::items;
+  }
+};
+
+/// The way of one warp through a block's parts.
+struct column_cluster_position : ring_place {
+  const column_cluster_share& share;
+  int rank, stripe, part;
+  int first = 0, count = 0;         // of the stripe's columns, with those beside them
+  bool begins = true, ends = true;  // where columns that adjoin do
+
+  __device__ __forceinline__ explicit column_cluster_position(const column_cluster_share& s)
+      : share(s),
+        rank(static_cast<int>(blockIdx.x) % s.blocks),
+        stripe(static_cast<int>(blockIdx.x) / s.blocks),
+        part(rank) {
+    find_columns();
+  }
+  __device__ __forceinline__ bool is_there() const { return stripe < share.stripes; }
+  /// The first row; there may be none in the last turn of a stripe.
+  __device__ __forceinline__ int top() const { return part * share.rows; }
+  template <class Args>
+  __device__ __forceinline__ int rows(const Args& args) const {
+    const int left = static_cast<int>(args.rnumel) - top();
+    return left < share.rows ? left : share.rows;
+  }
+  __device__ __forceinline__ bool is_first_turn() const { return part == rank; }
+  __device__ __forceinline__ void advance() {
+    part += share.blocks;
+    if (part - rank >= share.parts) {
+      part = rank, stripe += share.clusters();
+      find_columns();
+    }
+    pass(share.slots);
+  }
+
+ private:
+  __device__ __forceinline__ void find_columns() {
+    const int before = static_cast<int>(static_cast<unsigned>(stripe) / static_cast<unsigned>(share.stripes_of_inner)),
+              inside = (stripe - before * share.stripes_of_inner) * share.columns, left = share.inner - inside;
+    begins = inside == 0, ends = left <= share.columns;
+    const int beside = begins ? 0 : share.beside;
+    first = before * share.inner + inside - beside, count = (ends ? left : share.columns) + beside;
+  }
+};
+
+/// Where the rows of access I lie in memory; in shared memory they are as far apart, modulo 16.
+template <class Body, int I, class S = sinter::detail::statement_of<Body, I>>
+struct column_cluster_rows;
+template <class Body, int I, int Slot, class T, class At>
+struct column_cluster_rows<Body, I, load<Slot, T, At, -1>> {
+  using facts = column_cluster_facts<Body, true>;
+  using type = T;
+  static constexpr int size = static_cast<int>(sizeof(T));
+  template <class Args>
+  static __device__ __forceinline__ unsigned char* in_memory(const Args& args, int x, int r) {
+    return const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(
+        static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(x, r, args.sizes)));
+  }
+  template <class Args>
+  static __device__ __forceinline__ std::int64_t apart(const Args& args) {
+    return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(size);
+  }
+  template <class Args>
+  static __device__ __forceinline__ int pitch(const Args& args, const column_cluster_share& s) {
+    return s.places() * size + 16 + static_cast<int>(apart(args) & 15);
+  }
+  /// Bytes of a place in front of the rows of this access.
+  static __device__ __forceinline__ int before(const column_cluster_share& s) {
+    return s.rows * column_cluster_storage::row_bytes(s, facts::template before<I>, facts::template number<I>);
+  }
+};
+template <class Body, int I, int Slot, class T, int A, class At>
+struct column_cluster_rows<Body, I, store<Slot, T, A, At, -1>> : column_cluster_rows<Body, I, load<Slot, T, At, -1>> {};
+
+/// A lane's column in several rows, which come from shared memory and go there.
+template <class Body>
+struct column_cluster_tiling : tiling<loop_var::x, loop_var::r, 1, column_cluster_facts<Body, true>::items, int> {
+  using facts = column_cluster_facts<Body, true>;
+  static constexpr bool guards = true, reads_ahead = true;
+  template <int I>
+  static constexpr bool stages = facts::template stages<I>;
+  struct staging {
+    unsigned at[facts::loads]{};  // of the first item, for each load and what replaces it
+    int pitch[facts::loads]{};
+    unsigned column[facts::loads]{};                      // where the lane's column begins in a place ...
+    unsigned low[facts::loads]{}, apart[facts::loads]{};  // ... and the low bits of its stripe's first address
+
+    /// Of a part whose first row is `top`.
+    __device__ __forceinline__ void begin_part(unsigned place, int top) {
+#pragma unroll
+      for (int k = 0; k < facts::loads; ++k)
+        at[k] = place + column[k] + ((low[k] + static_cast<unsigned>(top) * apart[k]) & 15u);
+    }
+    __device__ __forceinline__ void advance() {
+#pragma unroll
+      for (int k = 0; k < facts::loads; ++k) at[k] += static_cast<unsigned>(facts::items * pitch[k]);
+    }
+    template <int I, class T>
+    __device__ __forceinline__ void read(compute_t<T> (&out)[1], int u) const {
+      read_vector<T>(out, address<I>(u));
+    }
+    template <int I, class T>
+    __device__ __forceinline__ void write(const T (&in)[1], int u) const {
+      *static_cast<T*>(__cvta_shared_to_generic(address<I>(u))) = in[0];
+    }
+
+   private:
+    template <int I>
+    __device__ __forceinline__ unsigned address(int u) const {
+      constexpr int k = facts::template number<I>;
+      return at[k] + static_cast<unsigned>(u * pitch[k]);
+    }
+  };
+};
+
+}  // namespace detail
+}  // namespace sinter::cuda

@@ -1,0 +1,372 @@
+// Columns scanned by blocks that stay. The copy engine moves whole rows of a stripe of columns in both directions; a
+// stripe is as wide as it takes for all multiprocessors to have as much to do. A block has a stripe alone, or those of
+// a cluster take its parts in turn: each folds its own and learns from the others, through their shared memory, what is
+// before it. A thread has a column and walks down the rows of a part.
+// Warps have different duties, and meet at barriers in shared memory only: some send for parts, some fold them, some
+// put the blocks in order, some scan, some store. The same states are always combined in the same order.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+
+#include "sinter/kernels/cuda/scan/column_rows.cuh"
+
+namespace sinter::cuda {
+
+namespace detail {
+
+/// A block's work, by the duties of its warps, `number` of those that have it.
+template <class Body, bool Alone, class Args>
+class column_clusters {
+ public:
+  using facts = column_cluster_facts<Body, Alone>;
+  using position = column_cluster_position;
+  using tiling = column_cluster_tiling<Body>;
+  using scans = scans_of_stage<Body, 0, false, 0>;
+  using numbers = std::make_index_sequence<Body::size>;
+  static constexpr int items = facts::items;
+
+  __device__ __forceinline__ column_clusters(const Args& a, const column_cluster_share& s, unsigned char* memory)
+      : args_(a),
+        share_(s),
+        rows_(a, s),
+        storage_(column_cluster_storage::of(s, facts{})),
+        memory_(shared_address(memory)) {
+    if (threadIdx.x == 0) {
+#pragma unroll 1
+      for (int slot = 0; slot < share_.slots; ++slot) {
+        barrier_begin(arrived(slot), warp_arrivals * facts::senders);
+        barrier_begin(scanned(slot), warp_arrivals * facts::scanners);
+        barrier_begin(stored(slot), warp_arrivals * facts::storers);
+        if constexpr (!Alone) barrier_begin(gathered(slot), facts::tellers), barrier_begin(known(slot));
+      }
+      barriers_begun();
+    }
+    __syncthreads();
+    meet();
+  }
+  /// All blocks of the cluster: nobody tells one that has not begun, or has ended.
+  __device__ __forceinline__ void meet() const {
+    __syncwarp();
+    if constexpr (!Alone) arrive_in_cluster(), wait_for_cluster();
+  }
+
+  /// Fills the places in turn.
+  __device__ __forceinline__ void send(int number) const {
+    int turn = 0;
+    for_each_turn([&](const position& at) {
+      if (turn++ >= share_.slots) barrier_wait(stored(at.slot), at.odd ^ 1);
+      const int bytes = rows_.template send<facts::senders>(at, place(at.slot), arrived(at.slot), number);
+      if (lane() == 0) barrier_expect(arrived(at.slot), bytes);
+      barrier_arrive_as_warp(arrived(at.slot));
+    });
+  }
+
+  /// Scans the warp's columns, part after part.
+  __device__ __forceinline__ void scan(int number) const {
+    scanner own(*this, number);
+    for_each_turn([&](const position& at) { own.take(at); });
+  }
+  /// Folds them, ahead of that, and tells what they fold to.
+  __device__ __forceinline__ void fold(int number) const {
+    folder own(*this, number);
+    for_each_turn([&](const position& at) { own.take(at); });
+  }
+
+  /// From what all blocks' parts of a turn fold to, in the columns that this block puts in order: tells each what is
+  /// before its part.
+  __device__ __forceinline__ void tell(int number) const {
+    constexpr int at_once = 32 * facts::tellers, each = (facts::most_columns / 2 + at_once - 1) / at_once;
+    scan_states<Body, each> so_far;
+    for_each_turn([&](const position& at) {
+      const int begin = begin_of(at, at.rank), mine = begin_of(at, at.rank + 1) - begin;
+      if (at.is_first_turn())
+        each_scan<scans, Body>([&](auto of) {
+          for (auto& state : lanes_of<decltype(of)::number>(so_far)) state = decltype(of)::init();
+        });
+      if (lane() == 0) barrier_arrive(gathered(at.slot), number == 0 ? mine * share_.blocks * facts::state_bytes : 0);
+      wait_for_words(gathered(at.slot), at.odd);
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        const int column = (i * facts::tellers + number) * 32 + lane();
+        if (column >= mine) break;
+        each_scan<scans, Body>([&](auto of) {
+          using scan = decltype(of);
+          auto& state = lanes_of<scan::number>(so_far)[i];
+#pragma unroll 1
+          for (int k = 0; k < share_.blocks; ++k) {
+            // Read first: a block that knows what is before it may tell the next.
+            const auto own = read_state<typename scan::state>(told<scan>(at.slot, k * mine + column));
+            send_state(state, in_block(before<scan>(at.slot, begin + column), static_cast<unsigned>(k)),
+                       in_block(known(at.slot), static_cast<unsigned>(k)));
+            state = scan::combine(state, own);
+          }
+        });
+      }
+    });
+  }
+
+  /// Empties them, once they are scanned.
+  __device__ __forceinline__ void store(int number) const {
+    int last = -1;  // the place that is still read
+    for_each_turn([&](const position& at) {
+      barrier_wait(scanned(at.slot), at.odd);
+      rows_.template store<facts::storers>(at, place(at.slot), number);
+      if (is_elected_lane()) copy_back_commit(), copy_back_wait_for<1>();
+      if (last >= 0) barrier_arrive_as_warp(stored(last));
+      last = at.slot;
+    });
+    if (is_elected_lane()) copy_back_wait();
+  }
+
+ private:
+  const Args& args_;
+  const column_cluster_share& share_;
+  const column_rows<Body, Args> rows_;
+  const column_cluster_storage storage_;
+  const unsigned memory_;
+
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  template <class Turn>
+  __device__ __forceinline__ void for_each_turn(const Turn& turn) const {
+#pragma unroll 1
+    for (position at(share_); at.is_there(); at.advance()) turn(at);
+  }
+
+  // ---- shared memory -----------------------------------------------------------------------------------------------
+
+  __device__ __forceinline__ unsigned place(int slot) const {
+    return memory_ + static_cast<unsigned>(slot * storage_.place);
+  }
+  /// Barriers say that a part is there; that what all blocks told of it is, and what is before it; that it was scanned;
+  /// that it has left.
+  __device__ __forceinline__ unsigned arrived(int slot) const {
+    return place(share_.slots) + static_cast<unsigned>(slot * ring_barriers * 8);
+  }
+  __device__ __forceinline__ unsigned gathered(int slot) const { return arrived(slot) + 8; }
+  __device__ __forceinline__ unsigned known(int slot) const { return arrived(slot) + 16; }
+  __device__ __forceinline__ unsigned scanned(int slot) const { return arrived(slot) + 24; }
+  __device__ __forceinline__ unsigned stored(int slot) const { return arrived(slot) + 32; }
+
+  /// What blocks have told of a column that this one puts in order, and what is before a column's part.
+  template <class Scan>
+  __device__ __forceinline__ unsigned told(int slot, int number) const {
+    return state_of<Scan>(slot, 0, storage_.told, number);
+  }
+  template <class Scan>
+  __device__ __forceinline__ unsigned before(int slot, int column) const {
+    return state_of<Scan>(slot, storage_.told, share_.places(), column);
+  }
+  template <class Scan>
+  __device__ __forceinline__ unsigned state_of(int slot, int in_front, int columns, int number) const {
+    constexpr int others = scan_offset<Body, 0, Scan::number, 4> / 4, own = words_of<typename Scan::state>::count * 4;
+    return place(slot) +
+           static_cast<unsigned>(storage_.states + in_front * facts::state_bytes + columns * others + number * own);
+  }
+  template <class State>
+  static __device__ __forceinline__ State read_state(unsigned at) {
+    words_of<State> words(State{});
+#pragma unroll
+    for (int i = 0; i < words.count; ++i) words.w[i] = static_cast<const unsigned*>(__cvta_shared_to_generic(at))[i];
+    return words.value();
+  }
+  template <class State>
+  static __device__ __forceinline__ void send_state(const State& state, unsigned at, unsigned its_barrier) {
+    const words_of<State> from(state);
+#pragma unroll
+    for (int i = 0; i < from.count; ++i) send_word(at + 4 * i, from.w[i], its_barrier);
+  }
+  /// The first of a stripe's columns that a block puts in order.
+  __device__ __forceinline__ int begin_of(const position& at, int rank) const {
+    return static_cast<int>(static_cast<unsigned>(rank * at.count) / static_cast<unsigned>(share_.blocks));
+  }
+
+  // ---- columns -----------------------------------------------------------------------------------------------------
+
+  /// A lane's column, in a stripe.
+  struct lane_column {
+    const column_clusters& all;
+    const int warp, column;
+    tile<tiling> t;
+    frame<Body, tiling> f;
+
+    __device__ __forceinline__ lane_column(const column_clusters& c, int number)
+        : all(c), warp(number), column(number * 32 + lane()) {}
+    /// Has one of the warp's lanes a column?
+    __device__ __forceinline__ bool has_work(const position& at) const { return warp * 32 < at.count; }
+
+    __device__ __forceinline__ void begin_stripe(const position& at) {
+      t.fixed_ok = column < at.count;
+      t.fixed = at.first + (t.fixed_ok ? column : at.count - 1);
+      each_load([&]<int I>(std::integral_constant<int, I>) {
+        using rows_of = column_cluster_rows<Body, I>;
+        constexpr int k = facts::template number<I>;
+        t.staging.pitch[k] = rows_of::pitch(all.args_, all.share_);
+        t.staging.column[k] = static_cast<unsigned>(rows_of::before(all.share_) + column * rows_of::size);
+        t.staging.low[k] =
+            static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(rows_of::in_memory(all.args_, at.first, 0)));
+        t.staging.apart[k] = static_cast<unsigned>(rows_of::apart(all.args_));
+      });
+    }
+    __device__ __forceinline__ void begin_part(const position& at) {
+      t.staging.begin_part(all.place(at.slot), at.top());
+    }
+    /// Calls f() for every few rows of a part, at which it puts the tile.
+    template <class F>
+    __device__ __forceinline__ void each_rows(const position& at, const F& each) {
+      const int rows = at.rows(all.args_), top = at.top();
+      const auto walk = [&]<int Full>(std::integral_constant<int, Full>) {
+#pragma unroll 1
+        for (int row = 0; row < rows; row += items, t.staging.advance()) {
+          t.template place<Full>(top + row, 1, static_cast<int>(all.args_.rnumel) - 1);
+          each();
+        }
+      };
+      if (rows == all.share_.rows) walk(std::integral_constant<int, items>{});
+      else walk(std::integral_constant<int, 0>{});
+    }
+
+   private:
+    template <class F>
+    static __device__ __forceinline__ void each_load(const F& each) {
+      call_for_each(each, numbers{});
+    }
+    template <class F, std::size_t... I>
+    static __device__ __forceinline__ void call_for_each(const F& each, std::index_sequence<I...>) {
+      const auto call = [&]<int J>(std::integral_constant<int, J> number) {
+        if constexpr (facts::template stages<J> && !facts::stores[J]) each(number);
+      };
+      (call(std::integral_constant<int, static_cast<int>(I)>{}), ...);
+    }
+  };
+
+  /// Tells what a column of a part folds to: the block of the cluster that puts it in order.
+  struct folder : lane_column {
+    using lane_column::all;
+    using lane_column::column;
+    using lane_column::f;
+    using lane_column::lane_column;
+    using lane_column::t;
+    unsigned owner = 0;
+    int number = 0, theirs = 0;  // of the column among the owner's, and how many those are
+
+    __device__ __forceinline__ void take(const position& at) {
+      if (at.is_first_turn() && this->has_work(at)) begin_stripe(at);
+      barrier_wait(all.arrived(at.slot), at.odd);
+      if (this->warp == 0 && lane() == 0) barrier_arrive(all.known(at.slot), at.count * facts::state_bytes);
+      if (!this->has_work(at)) return;
+      this->begin_part(at);
+      scan_states<Body, 1> own;
+      each_scan<scans, Body>([&](auto of) { lanes_of<decltype(of)::number>(own)[0] = decltype(of)::init(); });
+      this->each_rows(at, [&] {
+        evaluate<statements_before_scans<Body>>(f, t, all.args_);
+        each_scan<scans, Body>([&](auto of) {
+          using scan = decltype(of);
+#pragma unroll
+          for (int u = 0; u < items; ++u)
+            if (t.ok[u]) scan::step(lanes_of<scan::number>(own)[0], lane_of<scan::operand>(f, u), t.r(u));
+        });
+      });
+      if (!t.fixed_ok) return;
+      each_scan<scans, Body>([&](auto of) {
+        using scan = decltype(of);
+        send_state(lanes_of<scan::number>(own)[0],
+                   in_block(all.template told<scan>(at.slot, at.rank * theirs + number), owner),
+                   in_block(all.gathered(at.slot), owner));
+      });
+    }
+
+   private:
+    __device__ __forceinline__ void begin_stripe(const position& at) {
+      lane_column::begin_stripe(at);
+      evaluate<column_values<Body>>(f, t, all.args_);
+      const int own = t.fixed_ok ? column : 0;
+      owner = (static_cast<unsigned>(own + 1) * static_cast<unsigned>(all.share_.blocks) - 1) /
+              static_cast<unsigned>(at.count);
+      const int begin = all.begin_of(at, static_cast<int>(owner));
+      number = own - begin, theirs = all.begin_of(at, static_cast<int>(owner) + 1) - begin;
+    }
+  };
+
+  /// Scans a column of a part of which is known what is before it.
+  struct scanner : lane_column {
+    using lane_column::all;
+    using lane_column::column;
+    using lane_column::f;
+    using lane_column::lane_column;
+    using lane_column::t;
+    scan_states<Body, 1> so_far;
+
+    __device__ __forceinline__ void take(const position& at) {
+      if (at.is_first_turn() && this->has_work(at)) begin_stripe(at);
+      barrier_wait(all.arrived(at.slot), at.odd);
+      if (this->has_work(at)) {
+        if constexpr (!Alone) {
+          wait_for_words(all.known(at.slot), at.odd);
+          each_scan<scans, Body>([&](auto of) {
+            using scan = decltype(of);
+            lanes_of<scan::number>(so_far)[0] =
+                read_state<typename scan::state>(all.template before<scan>(at.slot, column));
+          });
+        }
+        this->begin_part(at);
+        this->each_rows(at, [&] {
+          evaluate<elements_of_stage<Body, 0, false, 0>>(f, t, all.args_);
+          each_scan<scans, Body>([&](auto of) {
+            using scan = decltype(of);
+            auto& own = lanes_of<scan::number>(so_far)[0];
+#pragma unroll
+            for (int u = 0; u < items; ++u) {
+              scan::step(own, lane_of<scan::operand>(f, u), t.r(u));
+              lanes_of<scan::number>(f)[u] = scan::finish(own);
+            }
+          });
+          evaluate<elements_of_stage<Body, 0, false, 1>>(f, t, all.args_);
+        });
+        copy_back_ready();
+      }
+      barrier_arrive_as_warp(all.scanned(at.slot));
+    }
+
+   private:
+    __device__ __forceinline__ void begin_stripe(const position& at) {
+      lane_column::begin_stripe(at);
+      const bool writer = at.rank == 0 && t.fixed_ok;
+      evaluate<rows_of_phase<Body, 0>>(f, t, all.args_, writer);
+      evaluate<rows_of_phase<Body, 1>>(f, t, all.args_, writer);
+      each_scan<scans, Body>([&](auto of) { lanes_of<decltype(of)::number>(so_far)[0] = decltype(of)::init(); });
+    }
+  };
+};
+
+}  // namespace detail
+
+/// Dynamic shared memory: column_cluster_storage. Blocks: clusters of share.blocks; of one, if Alone.
+template <class Body, bool Alone, class Args>
+__global__ void __launch_bounds__(detail::column_cluster_facts<Body, Alone>::threads, 1)
+    scan_columns_in_clusters(const Args args, const column_cluster_share share) {
+  detail::begin_kernel<Args::next_reads_ahead>();
+  extern __shared__ __align__(128) unsigned char cluster_memory[];
+  using facts = detail::column_cluster_facts<Body, Alone>;
+  const detail::column_clusters<Body, Alone, Args> columns(args, share, cluster_memory);
+  int duty = __shfl_sync(detail::all_lanes, static_cast<int>(threadIdx.x) / 32, 0);
+  const auto is = [&](int warps) {
+    if (duty >= 0 && duty < warps) return true;
+    duty -= warps;
+    return false;
+  };
+  if (is(facts::scanners)) {
+    columns.scan(duty);
+  } else if (is(facts::storers)) {
+    columns.store(duty);
+  } else if (is(facts::senders)) {
+    columns.send(duty);
+  } else if constexpr (!Alone) {
+    if (is(facts::tellers)) columns.tell(duty);
+    else columns.fold(duty);
+  }
+  columns.meet();
+}
+
+}  // namespace sinter::cuda
