@@ -39,13 +39,15 @@ template <class Facts>
 column_cluster_choice choose_column_clusters(Facts, const scanned_columns& all, int blocks, std::int64_t clusters,
                                              int shared_bytes) {
   const auto quotient = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const int most_columns =
+      blocks == 1 ? column_cluster_warps<true>::most_columns : column_cluster_warps<false>::most_columns;
   constexpr int most_rounds = 4, bytes = Facts::load_bytes + Facts::result_bytes;
   constexpr std::int64_t least_bytes = (Facts::loads + Facts::results) * least_row_bytes;
   for (int rounds = 1; rounds <= most_rounds; ++rounds) {
     const std::int64_t most = rounds * clusters / all.outer;
     if (most == 0) continue;
     const std::int64_t columns = quotient(quotient(all.inner, most), all.unit) * all.unit;
-    if (columns + all.beside > Facts::most_columns) continue;
+    if (columns + all.beside > most_columns) continue;
     const std::int64_t stripes = quotient(all.inner, columns), last = all.inner - (stripes - 1) * columns;
     if (last < blocks || columns < all.beside) break;  // each block puts some columns of a stripe in order
     column_cluster_choice choice;
@@ -70,7 +72,8 @@ column_cluster_choice choose_column_clusters(Facts, const scanned_columns& all, 
 template <class Body, bool Alone, class Args>
 class column_cluster_launch {
  public:
-  using facts = column_cluster_facts<Body, Alone>;
+  using facts = column_cluster_facts<Body>;
+  using warps = column_cluster_warps<Alone>;
 
   column_cluster_launch(const Args& args, const scanned_columns& all, const device_limits& limits, const char* name)
       : args_(args), name_(name) {
@@ -84,7 +87,7 @@ class column_cluster_launch {
     if constexpr (Alone) {
       choose(1, limits.multiprocessors);
     } else {
-      const cluster_counts counts(reinterpret_cast<const void*>(kernel), facts::threads, limits.shared_bytes, known,
+      const cluster_counts counts(reinterpret_cast<const void*>(kernel), warps::threads, limits.shared_bytes, known,
                                   name);
       for (int blocks = 2; blocks <= most_cluster_blocks; blocks *= 2) choose(blocks, counts.of(blocks));
     }
@@ -93,7 +96,7 @@ class column_cluster_launch {
   void launch_columns(cudaStream_t stream) const {
     const column_cluster_share& share = choice_.share;
     const std::int64_t clusters = clusters_ < share.stripes ? clusters_ : share.stripes;
-    const dim3 grid(static_cast<unsigned>(clusters * share.blocks)), block(facts::threads);
+    const dim3 grid(static_cast<unsigned>(clusters * share.blocks)), block(warps::threads);
     const int bytes = column_cluster_storage::of(share, facts{}).bytes(share.slots);
     if constexpr (Alone) launch(kernel, grid, block, bytes, stream, name_, args_, share);
     else launch_clusters(kernel, share.blocks, grid, block, bytes, stream, name_, args_, share);
@@ -107,13 +110,13 @@ class column_cluster_launch {
   std::int64_t clusters_ = 0;
 };
 
-/// False: nothing was launched. Left to rings (column_ring.cuh) are rows of whole sectors whose elements have four bytes,
-/// which are as quick there; narrow columns, which many blocks share; and, where rows begin anywhere, results over what
-/// is read: a stripe must not read beside its columns then.
+/// False: nothing was launched. Left to rings (column_ring.cuh) are rows of whole sectors whose elements have four
+/// bytes, which are as quick there; narrow columns, which many blocks share; and, where rows begin anywhere, results
+/// over what is read: a stripe must not read beside its columns then.
 template <class... S, class Args>
 bool launch_column_clusters(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   using B = body<S...>;
-  using facts = column_cluster_facts<B, true>;
+  using facts = column_cluster_facts<B>;
   if constexpr (facts::can && kernels_overlap) {
     constexpr int in_sector = 32 / facts::smallest;
     const std::int64_t inner = facts::inner(args);

@@ -53,19 +53,22 @@ inline constexpr int slot_written = -1;
 template <int Slot, class T, int A, class At, int Mask>
 inline constexpr int slot_written<store<Slot, T, A, At, Mask>> = Slot;
 
-/// Alone: a block shares its stripe with no other.
-template <class Body, bool Alone>
-struct column_cluster_facts;
-template <class... S, bool Alone>
-struct column_cluster_facts<body<S...>, Alone> {
-  using B = body<S...>;
-  /// Warps, of which some scan columns, some fold them before, others send for loads, store, or put the blocks of a
-  /// cluster in order.
+/// Warps of a block: some scan columns, some fold them before, others send for loads, store, or put the blocks of a
+/// cluster in order. Alone: a block shares its stripe with no other.
+template <bool Alone>
+struct column_cluster_warps {
   static constexpr int scanners = Alone ? 26 : 13, folders = Alone ? 0 : scanners, senders = 2, storers = 2,
                        tellers = Alone ? 0 : 2;
   static constexpr int threads = (scanners + folders + senders + storers + tellers) * 32;
   static constexpr int most_columns = 32 * scanners;  // a thread has one
-  /// Rows that it has at once. Parts have a multiple of them.
+};
+
+template <class Body>
+struct column_cluster_facts;
+template <class... S>
+struct column_cluster_facts<body<S...>> {
+  using B = body<S...>;
+  /// Rows of its column that a thread has at once. Parts have a multiple of them.
   static constexpr int items = 8;
 
   static constexpr int size = static_cast<int>(sizeof...(S));
@@ -241,7 +244,7 @@ template <class Body, int I, class S = sinter::detail::statement_of<Body, I>>
 struct column_cluster_rows;
 template <class Body, int I, int Slot, class T, class At>
 struct column_cluster_rows<Body, I, load<Slot, T, At, -1>> {
-  using facts = column_cluster_facts<Body, true>;
+  using facts = column_cluster_facts<Body>;
   using type = T;
   static constexpr int size = static_cast<int>(sizeof(T));
   template <class Args>
@@ -267,8 +270,8 @@ struct column_cluster_rows<Body, I, store<Slot, T, A, At, -1>> : column_cluster_
 
 /// A lane's column in several rows, which come from shared memory and go there.
 template <class Body>
-struct column_cluster_tiling : tiling<loop_var::x, loop_var::r, 1, column_cluster_facts<Body, true>::items, int> {
-  using facts = column_cluster_facts<Body, true>;
+struct column_cluster_tiling : tiling<loop_var::x, loop_var::r, 1, column_cluster_facts<Body>::items, int> {
+  using facts = column_cluster_facts<Body>;
   static constexpr bool guards = true, reads_ahead = true;
   template <int I>
   static constexpr bool stages = facts::template stages<I>;

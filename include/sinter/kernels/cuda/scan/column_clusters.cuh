@@ -19,7 +19,8 @@ namespace detail {
 template <class Body, bool Alone, class Args>
 class column_clusters {
  public:
-  using facts = column_cluster_facts<Body, Alone>;
+  using facts = column_cluster_facts<Body>;
+  using warps = column_cluster_warps<Alone>;
   using position = column_cluster_position;
   using tiling = column_cluster_tiling<Body>;
   using scans = scans_of_stage<Body, 0, false, 0>;
@@ -35,10 +36,10 @@ class column_clusters {
     if (threadIdx.x == 0) {
 #pragma unroll 1
       for (int slot = 0; slot < share_.slots; ++slot) {
-        barrier_begin(arrived(slot), warp_arrivals * facts::senders);
-        barrier_begin(scanned(slot), warp_arrivals * facts::scanners);
-        barrier_begin(stored(slot), warp_arrivals * facts::storers);
-        if constexpr (!Alone) barrier_begin(gathered(slot), facts::tellers), barrier_begin(known(slot));
+        barrier_begin(arrived(slot), warp_arrivals * warps::senders);
+        barrier_begin(scanned(slot), warp_arrivals * warps::scanners);
+        barrier_begin(stored(slot), warp_arrivals * warps::storers);
+        if constexpr (!Alone) barrier_begin(gathered(slot), warps::tellers), barrier_begin(known(slot));
       }
       barriers_begun();
     }
@@ -56,7 +57,7 @@ class column_clusters {
     int turn = 0;
     for_each_turn([&](const position& at) {
       if (turn++ >= share_.slots) barrier_wait(stored(at.slot), at.odd ^ 1);
-      const int bytes = rows_.template send<facts::senders>(at, place(at.slot), arrived(at.slot), number);
+      const int bytes = rows_.template send<warps::senders>(at, place(at.slot), arrived(at.slot), number);
       if (lane() == 0) barrier_expect(arrived(at.slot), bytes);
       barrier_arrive_as_warp(arrived(at.slot));
     });
@@ -76,7 +77,7 @@ class column_clusters {
   /// From what all blocks' parts of a turn fold to, in the columns that this block puts in order: tells each what is
   /// before its part.
   __device__ __forceinline__ void tell(int number) const {
-    constexpr int at_once = 32 * facts::tellers, each = (facts::most_columns / 2 + at_once - 1) / at_once;
+    constexpr int at_once = 32 * warps::tellers, each = (warps::most_columns / 2 + at_once - 1) / at_once;
     scan_states<Body, each> so_far;
     for_each_turn([&](const position& at) {
       const int begin = begin_of(at, at.rank), mine = begin_of(at, at.rank + 1) - begin;
@@ -88,7 +89,7 @@ class column_clusters {
       wait_for_words(gathered(at.slot), at.odd);
 #pragma unroll
       for (int i = 0; i < each; ++i) {
-        const int column = (i * facts::tellers + number) * 32 + lane();
+        const int column = (i * warps::tellers + number) * 32 + lane();
         if (column >= mine) break;
         each_scan<scans, Body>([&](auto of) {
           using scan = decltype(of);
@@ -111,7 +112,7 @@ class column_clusters {
     int last = -1;  // the place that is still read
     for_each_turn([&](const position& at) {
       barrier_wait(scanned(at.slot), at.odd);
-      rows_.template store<facts::storers>(at, place(at.slot), number);
+      rows_.template store<warps::storers>(at, place(at.slot), number);
       if (is_elected_lane()) copy_back_commit(), copy_back_wait_for<1>();
       if (last >= 0) barrier_arrive_as_warp(stored(last));
       last = at.slot;
@@ -344,26 +345,26 @@ class column_clusters {
 
 /// Dynamic shared memory: column_cluster_storage. Blocks: clusters of share.blocks; of one, if Alone.
 template <class Body, bool Alone, class Args>
-__global__ void __launch_bounds__(detail::column_cluster_facts<Body, Alone>::threads, 1)
+__global__ void __launch_bounds__(detail::column_cluster_warps<Alone>::threads, 1)
     scan_columns_in_clusters(const Args args, const column_cluster_share share) {
   detail::begin_kernel<Args::next_reads_ahead>();
   extern __shared__ __align__(128) unsigned char cluster_memory[];
-  using facts = detail::column_cluster_facts<Body, Alone>;
+  using warps = detail::column_cluster_warps<Alone>;
   const detail::column_clusters<Body, Alone, Args> columns(args, share, cluster_memory);
   int duty = __shfl_sync(detail::all_lanes, static_cast<int>(threadIdx.x) / 32, 0);
-  const auto is = [&](int warps) {
-    if (duty >= 0 && duty < warps) return true;
-    duty -= warps;
+  const auto is = [&](int count) {
+    if (duty >= 0 && duty < count) return true;
+    duty -= count;
     return false;
   };
-  if (is(facts::scanners)) {
+  if (is(warps::scanners)) {
     columns.scan(duty);
-  } else if (is(facts::storers)) {
+  } else if (is(warps::storers)) {
     columns.store(duty);
-  } else if (is(facts::senders)) {
+  } else if (is(warps::senders)) {
     columns.send(duty);
   } else if constexpr (!Alone) {
-    if (is(facts::tellers)) columns.tell(duty);
+    if (is(warps::tellers)) columns.tell(duty);
     else columns.fold(duty);
   }
   columns.meet();

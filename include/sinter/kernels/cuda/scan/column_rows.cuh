@@ -13,7 +13,7 @@ namespace sinter::cuda::detail {
 template <class Body, class Args>
 class column_rows {
  public:
-  using facts = column_cluster_facts<Body, true>;
+  using facts = column_cluster_facts<Body>;
   using position = column_cluster_position;
 
   __device__ __forceinline__ column_rows(const Args& args, const column_cluster_share& share)
