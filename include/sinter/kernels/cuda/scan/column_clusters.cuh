@@ -38,7 +38,7 @@ class column_clusters {
       for (int slot = 0; slot < share_.slots; ++slot) {
         barrier_begin(arrived(slot), warp_arrivals * warps::senders);
         barrier_begin(scanned(slot), warp_arrivals * warps::scanners);
-        barrier_begin(stored(slot), warp_arrivals * warps::storers);
+        barrier_begin(stored(slot), warp_arrivals * (warps::storers + warps::folders));
         if constexpr (!Alone) barrier_begin(gathered(slot), warps::tellers), barrier_begin(known(slot));
       }
       barriers_begun();
@@ -141,7 +141,7 @@ class column_clusters {
     return memory_ + static_cast<unsigned>(slot * storage_.place);
   }
   /// Barriers say that a part is there; that what all blocks told of it is, and what is before it; that it was scanned;
-  /// that it has left.
+  /// that it was folded and has left.
   __device__ __forceinline__ unsigned arrived(int slot) const {
     return place(share_.slots) + static_cast<unsigned>(slot * ring_barriers * 8);
   }
@@ -256,7 +256,12 @@ class column_clusters {
       if (at.is_first_turn() && this->has_work(at)) begin_stripe(at);
       barrier_wait(all.arrived(at.slot), at.odd);
       if (this->warp == 0 && lane() == 0) barrier_arrive(all.known(at.slot), at.count * facts::state_bytes);
-      if (!this->has_work(at)) return;
+      if (this->has_work(at)) tell_part(at);
+      barrier_arrive_as_warp(all.stored(at.slot));  // without work, too: no warp may fall behind by a ring
+    }
+
+   private:
+    __device__ __forceinline__ void tell_part(const position& at) {
       this->begin_part(at);
       scan_states<Body, 1> own;
       each_scan<scans, Body>([&](auto of) { lanes_of<decltype(of)::number>(own)[0] = decltype(of)::init(); });
@@ -277,8 +282,6 @@ class column_clusters {
                    in_block(all.gathered(at.slot), owner));
       });
     }
-
-   private:
     __device__ __forceinline__ void begin_stripe(const position& at) {
       lane_column::begin_stripe(at);
       evaluate<column_values<Body>>(f, t, all.args_);
