@@ -243,19 +243,11 @@ struct column_cluster_position : ring_place {
 template <class Body, int I, class S = sinter::detail::statement_of<Body, I>>
 struct column_cluster_rows;
 template <class Body, int I, int Slot, class T, class At>
-struct column_cluster_rows<Body, I, load<Slot, T, At, -1>> {
+struct column_cluster_rows<Body, I, load<Slot, T, At, -1>> : column_rows_in_memory<Slot, T, At> {
+  using column_rows_in_memory<Slot, T, At>::apart;
   using facts = column_cluster_facts<Body>;
   using type = T;
   static constexpr int size = static_cast<int>(sizeof(T));
-  template <class Args>
-  static __device__ __forceinline__ unsigned char* in_memory(const Args& args, int x, int r) {
-    return const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(
-        static_cast<const T*>(args.pointers[Slot]) + offset_of<At>::at_xr(x, r, args.sizes)));
-  }
-  template <class Args>
-  static __device__ __forceinline__ std::int64_t apart(const Args& args) {
-    return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(size);
-  }
   template <class Args>
   static __device__ __forceinline__ int pitch(const Args& args, const column_cluster_share& s) {
     return s.places() * size + 16 + static_cast<int>(apart(args) & 15);

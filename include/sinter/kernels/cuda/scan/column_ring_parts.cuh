@@ -276,30 +276,36 @@ struct column_position : ring_place {
   }
 };
 
+/// Where the rows of an access lie in memory, and how many bytes they are apart.
+template <int Slot, class T, class At>
+struct column_rows_in_memory {
+  template <class Args>
+  static __device__ __forceinline__ unsigned char* in_memory(const Args& args, int x, int r) {
+    return reinterpret_cast<unsigned char*>(static_cast<T*>(args.pointers[Slot]) +
+                                            offset_of<At>::at_xr(x, r, args.sizes));
+  }
+  template <class Args>
+  static __device__ __forceinline__ std::int64_t apart(const Args& args) {
+    return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T));
+  }
+};
 /// Where load I of a stripe lies: in memory, and in shared memory from where its part of a place begins.
 template <class Body, class Stripe, int I, class Load = sinter::detail::statement_of<Body, I>>
 struct column_ring_rows;
 template <class Body, class Stripe, int I, int Slot, class T, class At>
-struct column_ring_rows<Body, Stripe, I, load<Slot, T, At, -1>> {
+struct column_ring_rows<Body, Stripe, I, load<Slot, T, At, -1>> : column_rows_in_memory<Slot, T, At> {
+  using column_rows_in_memory<Slot, T, At>::in_memory;
+  using column_rows_in_memory<Slot, T, At>::apart;
   using facts = column_ring_facts<Body, Stripe>;
   static constexpr int size = static_cast<int>(sizeof(T));
   static constexpr bool exact = facts::exact(size);
 
-  template <class Args>
-  static __device__ __forceinline__ const unsigned char* in_memory(const Args& args, int x, int r) {
-    return reinterpret_cast<const unsigned char*>(static_cast<const T*>(args.pointers[Slot]) +
-                                                  offset_of<At>::at_xr(x, r, args.sizes));
-  }
   /// Of a part whose first element is at `x`, `r`.
   template <class Args>
   static __device__ __forceinline__ int begin(const Args& args, int x, int r) {
     return exact ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(in_memory(args, x, r)) & 15);
   }
-  /// Bytes from one row to the next, in memory and in shared memory.
-  template <class Args>
-  static __device__ __forceinline__ std::int64_t apart(const Args& args) {
-    return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(size);
-  }
+  /// Bytes from one row to the next, in shared memory.
   template <class Args>
   static __device__ __forceinline__ int pitch(const Args& args) {
     constexpr int bytes = facts::columns * size;
