@@ -24,23 +24,6 @@ struct column_cluster_share {
 
 namespace detail {
 
-/// A load or a store of neighbouring columns of a row, as far as it passes through shared memory.
-template <class S>
-struct column_cluster_access {
-  static constexpr int bytes = 0;
-  static constexpr bool is_store = false;
-};
-template <int Slot, class T, class At>
-struct column_cluster_access<load<Slot, T, At, -1>> {
-  using place = column_ring_load<load<Slot, T, At, -1>>;
-  static constexpr int bytes = place::bytes_of(1);
-  static constexpr bool is_store = false;
-};
-template <int Slot, class T, int A, class At>
-struct column_cluster_access<store<Slot, T, A, At, -1>> : column_cluster_access<load<Slot, T, At, -1>> {
-  static constexpr bool is_store = true;
-};
-
 /// The argument that a statement reads or writes, as far as it has elements; -1: none.
 template <class S>
 inline constexpr int slot_read = -1;
@@ -72,8 +55,8 @@ struct column_cluster_facts<body<S...>> {
   static constexpr int items = 8;
 
   static constexpr int size = static_cast<int>(sizeof...(S));
-  static constexpr int bytes_of[size + 1] = {column_cluster_access<S>::bytes..., 0};
-  static constexpr bool stores[size + 1] = {column_cluster_access<S>::is_store..., false};
+  static constexpr int bytes_of[size + 1] = {column_access<S>::bytes_of(1)..., 0};
+  static constexpr bool stores[size + 1] = {column_access<S>::is_store..., false};
   template <int I>
   static constexpr bool stages = bytes_of[I] > 0;
   /// The loads that pass through shared memory, in order, and the results, each of which lies where the load of the
@@ -125,12 +108,12 @@ struct column_cluster_facts<body<S...>> {
   template <class Args>
   static std::int64_t inner(const Args& args) {
     std::int64_t inner = args.numel;
-    return (agrees<S>(args, inner) && ...) ? inner : 0;
+    return (column_access<S>::template agrees<1>(args, inner) && ...) ? inner : 0;
   }
   /// Do rows of each result lie in 16 bytes as those that they replace?
   template <class Args>
   static bool replaces(const Args& args) {
-    const column_bytes at[] = {find<S>(args)...};
+    const column_bytes at[] = {column_access<S>::find(args)...};
     bool all = true;
     for (int s = 0; s < size; ++s)
       all = all && (!stores[s] || bytes_of[s] == 0 || at[s].is_like(at[facts.load[facts.number[s]]], 16));
@@ -148,24 +131,7 @@ struct column_cluster_facts<body<S...>> {
   /// Do all rows begin at multiples of so many bytes?
   template <class Args>
   static bool is_aligned(const Args& args, int unit) {
-    return (aligned<S>(args, unit) && ...);
-  }
-
- private:
-  template <class A, class Args>
-  static column_bytes find(const Args& args) {
-    if constexpr (column_cluster_access<A>::bytes > 0) return column_cluster_access<A>::place::find(args);
-    else return {};
-  }
-  template <class A, class Args>
-  static bool agrees(const Args& args, std::int64_t& inner) {
-    if constexpr (column_cluster_access<A>::bytes == 0) return true;
-    else return column_cluster_access<A>::place::template agrees<1>(args, inner);
-  }
-  template <class A, class Args>
-  static bool aligned(const Args& args, int unit) {
-    if constexpr (column_cluster_access<A>::bytes == 0) return true;
-    else return column_cluster_access<A>::place::template is_aligned<1>(args, unit);
+    return (column_access<S>::template is_aligned<1>(args, unit) && ...);
   }
 };
 

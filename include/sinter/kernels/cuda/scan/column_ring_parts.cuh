@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "sinter/kernels/cuda/column_access.cuh"
 #include "sinter/kernels/cuda/scan/places.cuh"
 
 namespace sinter::cuda {
@@ -22,103 +23,11 @@ struct column_ring_share {
 
 namespace detail {
 
-/// Of an index expression offset + x % inner + x / inner * apart + r * pitch: `offset`, `inner` (0: all columns
-/// adjoin), `apart` and `pitch`; otherwise it is not `plain`.
-template <class At>
-struct column_place;
-template <long Offset, class... Terms>
-struct column_place<at<Offset, Terms...>> {
-  struct table {
-    bool plain = true;
-    long offset = Offset, inner = 0, apart = 0, pitch = 0;
-  };
-  static constexpr table facts = [] {
-    table t{};
-    int near = 0, far = 0, rows = 0;
-    long divisor = 0;
-    [[maybe_unused]] const auto add = [&]<class Term>(Term) {
-      using f = term_facts<Term>;
-      if (f::variable == loop_var::r) {
-        ++rows, t.pitch = f::coef;
-        t.plain = t.plain && f::div == 1 && f::mod == 0;
-      } else if (f::div == 1) {
-        ++near, t.inner = f::mod;
-        t.plain = t.plain && f::coef == 1;
-      } else {
-        ++far, t.apart = f::coef, divisor = f::div;
-        t.plain = t.plain && f::mod == 0;
-      }
-    };
-    (add(Terms{}), ...);
-    t.plain = t.plain && near == 1 && rows == 1 && (far == 0 || (far == 1 && divisor == t.inner));
-    return t;
-  }();
-};
-
-/// In bytes: where the first row of an access begins, how far rows are apart, and columns that do not adjoin.
-struct column_bytes {
-  std::int64_t first = 0, pitch = 0, apart = 0;
-  /// Do all rows of both lie alike in so many bytes?
-  bool is_like(const column_bytes& other, int unit) const {
-    return (first - other.first) % unit == 0 && (pitch - other.pitch) % unit == 0 && (apart - other.apart) % unit == 0;
-  }
-};
-/// What a load does in a ring of columns, of which a lane has `width`.
+/// What a load does in a ring of columns, of which a lane has some.
 template <class S>
-struct column_ring_load {
-  static constexpr int bytes_of(int) { return 0; }
-  static constexpr long inner = 0, pitch = 0;
-  template <int, class Args>
-  static bool agrees(const Args&, std::int64_t&) {
-    return true;
-  }
-  template <int, class Args>
-  static bool is_aligned(const Args&, int) {
-    return true;
-  }
-};
+struct column_ring_load : column_access<void> {};
 template <int Slot, class T, class At>
-struct column_ring_load<load<Slot, T, At, -1>> {
-  static constexpr auto place = column_place<At>::facts;
-  static constexpr long inner = place.inner, pitch = place.pitch;
-  static constexpr int bytes_of(int width) {
-    return place.plain && at_pattern<At>::of(loop_var::x, width).kind == access::contiguous
-               ? static_cast<int>(sizeof(T))
-               : 0;
-  }
-  template <class Args>
-  static column_bytes find(const Args& args) {
-    const auto bytes = [&](long n) {
-      return sinter::detail::resolve(n, args.sizes) * static_cast<std::int64_t>(sizeof(T));
-    };
-    const auto address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(args.pointers[Slot]));
-    return {address + bytes(place.offset), bytes(place.pitch), bytes(place.apart)};
-  }
-  /// Do its columns adjoin as those of the other loads, whose `inner` it may set, and do rows ascend?
-  template <int Width, class Args>
-  static bool agrees(const Args& args, std::int64_t& inner) {
-    if constexpr (bytes_of(Width) == 0) {
-      return true;
-    } else {
-      const auto number = [&](long n) { return sinter::detail::resolve(n, args.sizes); };
-      const std::int64_t own = place.inner == 0 ? args.numel : number(place.inner);
-      if (place.inner != 0 && inner != args.numel && inner != own) return false;
-      if (own < inner) inner = own;
-      const auto address = reinterpret_cast<std::uintptr_t>(args.pointers[Slot]);
-      return address % sizeof(T) == 0 && number(place.pitch) > 0 && number(place.apart) >= 0;
-    }
-  }
-  /// Do its rows begin at multiples of so many bytes?
-  template <int Width, class Args>
-  static bool is_aligned(const Args& args, int unit) {
-    if constexpr (bytes_of(Width) == 0) {
-      return true;
-    } else {
-      const column_bytes at = find(args);
-      return at.is_like({}, unit);
-    }
-  }
-};
+struct column_ring_load<load<Slot, T, At, -1>> : column_access<load<Slot, T, At, -1>> {};
 
 /// Neighbouring columns that one block takes, so many of them to a lane. Rows begin at multiples of `unit` bytes.
 template <int Width, int Columns, int Unit = 1>
@@ -276,19 +185,6 @@ struct column_position : ring_place {
   }
 };
 
-/// Where the rows of an access lie in memory, and how many bytes they are apart.
-template <int Slot, class T, class At>
-struct column_rows_in_memory {
-  template <class Args>
-  static __device__ __forceinline__ unsigned char* in_memory(const Args& args, int x, int r) {
-    return reinterpret_cast<unsigned char*>(static_cast<T*>(args.pointers[Slot]) +
-                                            offset_of<At>::at_xr(x, r, args.sizes));
-  }
-  template <class Args>
-  static __device__ __forceinline__ std::int64_t apart(const Args& args) {
-    return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T));
-  }
-};
 /// Where load I of a stripe lies: in memory, and in shared memory from where its part of a place begins.
 template <class Body, class Stripe, int I, class Load = sinter::detail::statement_of<Body, I>>
 struct column_ring_rows;
