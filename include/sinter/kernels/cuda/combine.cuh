@@ -147,13 +147,14 @@ template <class Body, int P>
 struct rows_of_phase {
   static constexpr bool select(int s) { return phase_facts<Body>::is_row(s) && body_facts<Body>::phase(s) == P; }
 };
-/// Row-scope statements of the first phase of columns without their stores: what a walk over rows may need of a column.
-template <class Column>
-struct column_values {
-  static constexpr bool select(int s) {
-    return rows_of_phase<Column, 0>::select(s) && body_facts<Column>::facts.info[s].kind != statement_kind::store;
-  }
+/// The same without stores: what a walk over rows may need of a column.
+template <class Body, int P>
+struct rows_without_stores {
+  static constexpr bool is_store(int s) { return body_facts<Body>::facts.info[s].kind == statement_kind::store; }
+  static constexpr bool select(int s) { return rows_of_phase<Body, P>::select(s) && !is_store(s); }
 };
+template <class Column>
+using column_values = rows_without_stores<Column, 0>;
 /// Element statements that the loop of phase P needs.
 template <class Body, int P>
 struct elements_of_phase {
@@ -232,8 +233,8 @@ inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::i
 
 /// The same of a tile across memory, for each of its columns.
 template <class S, class Tiling>
-inline constexpr bool folds_items = Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 &&
-                                    reduction_of<S>::folds_arrays;
+inline constexpr bool folds_items =
+    Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 && reduction_of<S>::folds_arrays;
 
 template <class Body, class Tiling>
 inline constexpr bool folds_any_items = false;

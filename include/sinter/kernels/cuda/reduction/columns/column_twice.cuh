@@ -39,11 +39,6 @@ inline constexpr int known_items = column_accesses_of<Body>::loads(Width) > 1 ? 
 template <class Body, int Width>
 inline constexpr int reduced_items = known_items<Body, Width>*(Width < 8 ? 2 : 3) / 2;
 
-template <class Body, int P>
-struct rows_without_stores {
-  static constexpr bool is_store(int s) { return body_facts<Body>::facts.info[s].kind == statement_kind::store; }
-  static constexpr bool select(int s) { return rows_of_phase<Body, P>::select(s) && !is_store(s); }
-};
 /// Is there a result for each column, too?
 template <class Body>
 inline constexpr bool stores_rows = [] {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "sinter/kernels/cuda/copy_async.cuh"
+#include "sinter/kernels/cuda/copied_row.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/rows/row_threads.cuh"
 #include "sinter/kernels/cuda/reduction/rows/rows_ahead.cuh"
@@ -60,53 +60,6 @@ struct staged_row_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   static constexpr bool stages = held::facts.bytes[I] > 0;
 };
 
-/// A row of one access, from the multiple of 16 bytes before it.
-template <class T>
-struct staged_row {
-  static constexpr int bytes = static_cast<int>(sizeof(T));
-  unsigned char* memory;
-  int lead, end;  // in bytes
-
-  __device__ __forceinline__ staged_row(T* first, int length)
-      : memory(reinterpret_cast<unsigned char*>(first)),
-        lead(static_cast<int>(reinterpret_cast<std::uintptr_t>(first)) & 15),
-        end(lead + length * bytes) {
-    memory -= lead;
-  }
-
-  /// 16 bytes in which it begins or ends are read with what is around it, but for the first row's and the last one's.
-  template <class Threads>
-  __device__ __forceinline__ void fetch(unsigned char* to, bool first_of_all, bool last_of_all, copy_arrival& arrival,
-                                        const Threads& threads) const {
-    const int first = first_of_all && lead > 0 ? 16 : 0, past = (last_of_all ? end : end + 15) & ~15;
-    if constexpr (has_copy_engine) {
-      if (threads.thread() == 0) arrival.send(to + first, memory + first, past - first);
-    } else {
-      for (int at = first + threads.thread() * 16; at < past; at += threads.count() * 16)
-        copy_async(to + at, memory + at);
-    }
-    if (first > 0) move(to, memory, lead + threads.thread() * bytes, 16);
-    if (past < end) move(to, memory, past + threads.thread() * bytes, end);
-  }
-  template <class Threads>
-  __device__ __forceinline__ void put(const unsigned char* from, const Threads& threads) const {
-    const int first = lead > 0 ? 16 : 0, past = end & ~15;
-    if constexpr (has_copy_engine) {
-      if (threads.thread() == 0) copy_back(memory + first, from + first, past - first);
-    } else {
-      for (int at = first + threads.thread() * 16; at < past; at += threads.count() * 16)
-        *reinterpret_cast<uint4*>(memory + at) = *reinterpret_cast<const uint4*>(from + at);
-    }
-    if (first > 0) move(memory, from, lead + threads.thread() * bytes, 16);
-    move(memory, from, past + threads.thread() * bytes, end);
-  }
-
- private:
-  static __device__ __forceinline__ void move(unsigned char* to, const unsigned char* from, int at, int limit) {
-    if (at < limit) *reinterpret_cast<T*>(to + at) = *reinterpret_cast<const T*>(from + at);
-  }
-};
-
 /// Access S of a row.
 template <bool Wanted, int I, class S>
 struct staged_access {
@@ -120,9 +73,9 @@ struct staged_access {
 template <int I, int Slot, class T, class At>
 struct staged_place : staged_access<false, I, void> {
   template <class Tiling, class Args>
-  static __device__ __forceinline__ staged_row<T> row(const tile<Tiling>& t, const Args& args) {
+  static __device__ __forceinline__ copied_row<T> row(const tile<Tiling>& t, const Args& args) {
     const std::int64_t first = offset_of<At>::at_xr(static_cast<std::int64_t>(t.fixed), std::int64_t(0), args.sizes);
-    return staged_row<T>(static_cast<T*>(args.pointers[Slot]) + first, static_cast<int>(args.rnumel));
+    return copied_row<T>(static_cast<T*>(args.pointers[Slot]) + first, static_cast<int>(args.rnumel));
   }
   template <class Tiling>
   static __device__ __forceinline__ unsigned char* shared(const tile<Tiling>& t, int lead) {
