@@ -135,6 +135,20 @@ struct column_cluster_facts<body<S...>> {
   }
 };
 
+/// Calls f(std::integral_constant<int, I>) for each load, or each store, I that passes through shared memory.
+template <class Body, bool Stores, class F, std::size_t... I>
+__device__ __forceinline__ void each_column_access(const F& f, std::index_sequence<I...>) {
+  using facts = column_cluster_facts<Body>;
+  const auto call = [&]<int J>(std::integral_constant<int, J> number) {
+    if constexpr (facts::template stages<J> && facts::stores[J] == Stores) f(number);
+  };
+  (call(std::integral_constant<int, static_cast<int>(I)>{}), ...);
+}
+template <class Body, bool Stores, class F>
+__device__ __forceinline__ void each_column_access(const F& f) {
+  each_column_access<Body, Stores>(f, std::make_index_sequence<Body::size>{});
+}
+
 /// How a block's shared memory is shared: places of parts, each with states behind its rows, then barriers of each.
 struct column_cluster_storage {
   int states, place;  // bytes of a place in front of its states, and of all of it

@@ -24,7 +24,6 @@ class column_clusters {
   using position = column_cluster_position;
   using tiling = column_cluster_tiling<Body>;
   using scans = scans_of_stage<Body, 0, false, 0>;
-  using numbers = std::make_index_sequence<Body::size>;
   static constexpr int items = facts::items;
 
   __device__ __forceinline__ column_clusters(const Args& a, const column_cluster_share& s, unsigned char* memory)
@@ -200,7 +199,7 @@ class column_clusters {
     __device__ __forceinline__ void begin_stripe(const position& at) {
       t.fixed_ok = column < at.count;
       t.fixed = at.first + (t.fixed_ok ? column : at.count - 1);
-      each_load([&]<int I>(std::integral_constant<int, I>) {
+      each_column_access<Body, false>([&]<int I>(std::integral_constant<int, I>) {
         using rows_of = column_cluster_rows<Body, I>;
         constexpr int k = facts::template number<I>;
         t.staging.pitch[k] = rows_of::pitch(all.args_, all.share_);
@@ -226,19 +225,6 @@ class column_clusters {
       };
       if (rows == all.share_.rows) walk(std::integral_constant<int, items>{});
       else walk(std::integral_constant<int, 0>{});
-    }
-
-   private:
-    template <class F>
-    static __device__ __forceinline__ void each_load(const F& each) {
-      call_for_each(each, numbers{});
-    }
-    template <class F, std::size_t... I>
-    static __device__ __forceinline__ void call_for_each(const F& each, std::index_sequence<I...>) {
-      const auto call = [&]<int J>(std::integral_constant<int, J> number) {
-        if constexpr (facts::template stages<J> && !facts::stores[J]) each(number);
-      };
-      (call(std::integral_constant<int, static_cast<int>(I)>{}), ...);
     }
   };
 

@@ -13,7 +13,6 @@ namespace sinter::cuda::detail {
 template <class Body, class Args>
 class column_rows {
  public:
-  using facts = column_cluster_facts<Body>;
   using position = column_cluster_position;
 
   __device__ __forceinline__ column_rows(const Args& args, const column_cluster_share& share)
@@ -22,30 +21,40 @@ class column_rows {
   /// From memory into a place. How many bytes the engine brings, which `arrived` counts.
   template <int Warps>
   __device__ __forceinline__ int send(const position& at, unsigned place, unsigned arrived, int number) const {
-    return each_access(
-        [&]<int I>(std::integral_constant<int, I>) { return send_rows<I, Warps>(at, place, arrived, number); });
+    int sent = 0;
+    each_column_access<Body, false>([&]<int I>(std::integral_constant<int, I>) {
+      sent += send_rows<Warps>(part_rows<I>(*this, at, place), arrived, number);
+    });
+    return sent;
   }
   /// From a place into memory: one lane has then sent for it.
   template <int Warps>
   __device__ __forceinline__ void store(const position& at, unsigned place, int number) const {
-    each_access([&]<int I>(std::integral_constant<int, I>) {
-      store_rows<I, Warps>(at, place, number);
-      return 0;
-    });
+    each_column_access<Body, true>(
+        [&]<int I>(std::integral_constant<int, I>) { store_rows<Warps>(part_rows<I>(*this, at, place), at, number); });
   }
 
  private:
   const Args& args_;
   const column_cluster_share& share_;
 
-  template <class F>
-  static __device__ __forceinline__ int each_access(const F& f) {
-    return call_each(f, std::make_index_sequence<Body::size>{});
-  }
-  template <class F, std::size_t... I>
-  static __device__ __forceinline__ int call_each(const F& f, std::index_sequence<I...>) {
-    return (f(std::integral_constant<int, static_cast<int>(I)>{}) + ...);
-  }
+  /// Rows of a part: how many, of how many bytes; where the first one lies in memory and in its place, and how far they
+  /// are apart in both.
+  template <int I>
+  struct part_rows {
+    using rows_of = column_cluster_rows<Body, I>;
+    int count, bytes, pitch;
+    std::int64_t apart;
+    unsigned char* first;
+    unsigned place;
+    __device__ __forceinline__ part_rows(const column_rows& all, const position& at, unsigned begin)
+        : count(at.rows(all.args_)),
+          bytes(at.count * rows_of::size),
+          pitch(rows_of::pitch(all.args_, all.share_)),
+          apart(rows_of::apart(all.args_)),
+          first(rows_of::in_memory(all.args_, at.first, at.top())),
+          place(begin + static_cast<unsigned>(rows_of::before(all.share_) + below(first))) {}
+  };
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % 32; }
   static __device__ __forceinline__ int below(const unsigned char* p) {
@@ -94,78 +103,66 @@ class column_rows {
 
   /// With what else is in the vectors: not in front of the first element of all, or behind the last. How many bytes the
   /// engine brings.
-  template <int I, int Warps>
-  __device__ __forceinline__ int send_rows(const position& at, unsigned place, unsigned arrived, int number) const {
+  template <int Warps, int I>
+  __device__ __forceinline__ int send_rows(const part_rows<I>& part, unsigned arrived, int number) const {
+    using rows_of = column_cluster_rows<Body, I>;
+    using T = typename rows_of::type;
     int sent = 0;
-    if constexpr (facts::template stages<I> && !facts::stores[I]) {
-      using rows_of = column_cluster_rows<Body, I>;
-      using T = typename rows_of::type;
-      const int rows = at.rows(args_), bytes = at.count * rows_of::size, pitch = rows_of::pitch(args_, share_);
-      const std::int64_t apart = rows_of::apart(args_);
-      unsigned char* const first = rows_of::in_memory(args_, at.first, at.top());
-      const unsigned target = place + static_cast<unsigned>(rows_of::before(share_) + below(first));
-      const unsigned char *const begin_of_all = rows_of::in_memory(args_, 0, 0),
-                                 *const end_of_all = rows_of::in_memory(args_, static_cast<int>(args_.numel) - 1,
-                                                                        static_cast<int>(args_.rnumel) - 1) +
-                                                     rows_of::size;
-      each_pass<Warps>(rows, number, [&](int i, int lanes) {
-        unsigned char *const row = first + i * apart, *begin = row - below(row), *end = row + bytes;
-        end += above(end);
-        const unsigned to = target + static_cast<unsigned>(i * pitch);
-        if (i < rows && (begin < begin_of_all || end > end_of_all)) {
-          const auto copy = [&](const unsigned char* from, const unsigned char* last) {
+    const unsigned char *const begin_of_all = rows_of::in_memory(args_, 0, 0),
+                               *const end_of_all = rows_of::in_memory(args_, static_cast<int>(args_.numel) - 1,
+                                                                      static_cast<int>(args_.rnumel) - 1) +
+                                                   rows_of::size;
+    each_pass<Warps>(part.count, number, [&](int i, int lanes) {
+      unsigned char *const row = part.first + i * part.apart, *begin = row - below(row), *end = row + part.bytes;
+      end += above(end);
+      const unsigned to = part.place + static_cast<unsigned>(i * part.pitch);
+      if (i < part.count && (begin < begin_of_all || end > end_of_all)) {
+        const auto copy = [&](const unsigned char* from, const unsigned char* last) {
 #pragma unroll 1
-            for (; from < last; from += rows_of::size)
-              *static_cast<T*>(__cvta_shared_to_generic(to + static_cast<unsigned>(from - row))) =
-                  *reinterpret_cast<const T*>(from);
-          };
-          if (begin < begin_of_all) begin += 16, copy(row, begin < row + bytes ? begin : row + bytes);
-          if (end > end_of_all && end > begin) end -= 16, copy(end > row ? end : row, row + bytes);
-        }
-        const int size = i < rows && end > begin ? static_cast<int>(end - begin) : 0;
-        each_copy({begin, to + static_cast<unsigned>(begin - row), size}, lanes,
-                  [&](const unsigned char* from, unsigned shared, int n) { copy_bulk(shared, from, n, arrived); });
-        sent += sum_of_lanes(size);
-      });
-    }
+          for (; from < last; from += rows_of::size)
+            *static_cast<T*>(__cvta_shared_to_generic(to + static_cast<unsigned>(from - row))) =
+                *reinterpret_cast<const T*>(from);
+        };
+        if (begin < begin_of_all) begin += 16, copy(row, begin < row + part.bytes ? begin : row + part.bytes);
+        if (end > end_of_all && end > begin) end -= 16, copy(end > row ? end : row, row + part.bytes);
+      }
+      const int size = i < part.count && end > begin ? static_cast<int>(end - begin) : 0;
+      each_copy({begin, to + static_cast<unsigned>(begin - row), size}, lanes,
+                [&](const unsigned char* from, unsigned shared, int n) { copy_bulk(shared, from, n, arrived); });
+      sent += sum_of_lanes(size);
+    });
     return sent;
   }
 
   /// From one sector's begin to another's, but for the ends of columns that adjoin.
-  template <int I, int Warps>
-  __device__ __forceinline__ void store_rows(const position& at, unsigned place, int number) const {
-    if constexpr (facts::template stages<I> && facts::stores[I]) {
-      using rows_of = column_cluster_rows<Body, I>;
-      using T = typename rows_of::type;
-      const int rows = at.rows(args_), bytes = at.count * rows_of::size, pitch = rows_of::pitch(args_, share_);
-      const std::int64_t apart = rows_of::apart(args_);
-      unsigned char* const first = rows_of::in_memory(args_, at.first, at.top());
-      const unsigned source = place + static_cast<unsigned>(rows_of::before(share_) + below(first));
-      const bool cut = share_.beside > 0;
-      const int beside = at.begins ? 0 : share_.beside * rows_of::size;
-      each_pass<Warps>(rows, number, [&](int i, int lanes) {
-        unsigned char *const row = first + i * apart, *begin = row + beside, *end = row + bytes;
-        if (cut && !at.begins) begin -= reinterpret_cast<std::uintptr_t>(begin) & 31;
-        if (cut && !at.ends) end -= reinterpret_cast<std::uintptr_t>(end) & 31;
-        unsigned char *const inside = begin + above(begin), *const last = end - below(end);
-        const int size = i < rows && last > inside ? static_cast<int>(last - inside) : 0;
-        const unsigned from = source + static_cast<unsigned>(i * pitch);
-        each_copy({inside, from + static_cast<unsigned>(inside - row), size}, lanes,
-                  [](unsigned char* to, unsigned shared, int n) { copy_back(to, shared, n); });
-        // What is left at both ends, less than 16 bytes each.
-        const auto copy = [&](unsigned char* to, const unsigned char* past) {
+  template <int Warps, int I>
+  __device__ __forceinline__ void store_rows(const part_rows<I>& part, const position& at, int number) const {
+    using rows_of = column_cluster_rows<Body, I>;
+    using T = typename rows_of::type;
+    const bool cut = share_.beside > 0;
+    const int beside = at.begins ? 0 : share_.beside * rows_of::size;
+    each_pass<Warps>(part.count, number, [&](int i, int lanes) {
+      unsigned char *const row = part.first + i * part.apart, *begin = row + beside, *end = row + part.bytes;
+      if (cut && !at.begins) begin -= reinterpret_cast<std::uintptr_t>(begin) & 31;
+      if (cut && !at.ends) end -= reinterpret_cast<std::uintptr_t>(end) & 31;
+      unsigned char *const inside = begin + above(begin), *const last = end - below(end);
+      const int size = i < part.count && last > inside ? static_cast<int>(last - inside) : 0;
+      const unsigned from = part.place + static_cast<unsigned>(i * part.pitch);
+      each_copy({inside, from + static_cast<unsigned>(inside - row), size}, lanes,
+                [](unsigned char* to, unsigned shared, int n) { copy_back(to, shared, n); });
+      // What is left at both ends, less than 16 bytes each.
+      const auto copy = [&](unsigned char* to, const unsigned char* past) {
 #pragma unroll 1
-          for (; to < past; to += rows_of::size)
-            *reinterpret_cast<T*>(to) =
-                *static_cast<const T*>(__cvta_shared_to_generic(from + static_cast<unsigned>(to - row)));
-        };
-        if (i < rows && (inside > begin || last < end)) {
-          copy(begin, inside < end ? inside : end);
-          copy(last > inside ? last : inside, end);
-        }
-        __syncwarp();
-      });
-    }
+        for (; to < past; to += rows_of::size)
+          *reinterpret_cast<T*>(to) =
+              *static_cast<const T*>(__cvta_shared_to_generic(from + static_cast<unsigned>(to - row)));
+      };
+      if (i < part.count && (inside > begin || last < end)) {
+        copy(begin, inside < end ? inside : end);
+        copy(last > inside ? last : inside, end);
+      }
+      __syncwarp();
+    });
   }
 };
 
