@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/reduction/rows/warp_meeting.cuh"
 #include "sinter/kernels/cuda/scan/column_cluster_parts.cuh"
 
 namespace sinter::cuda::detail {
@@ -83,13 +84,6 @@ class column_rows {
         copy(reinterpret_cast<unsigned char*>(std::uint64_t(high) << 32 | low), shared, bytes);
     }
   }
-  static __device__ __forceinline__ int sum_of_lanes(int n) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(all_lanes, n);
-#else
-    return n;  // nothing is sent
-#endif
-  }
   /// For all rows of warp `number`, each of which takes every so many-th: calls pass(row, lanes), where so many lanes
   /// have a row.
   template <int Warps, class Pass>
@@ -129,7 +123,7 @@ class column_rows {
       const int size = i < part.count && end > begin ? static_cast<int>(end - begin) : 0;
       each_copy({begin, to + static_cast<unsigned>(begin - row), size}, lanes,
                 [&](const unsigned char* from, unsigned shared, int n) { copy_bulk(shared, from, n, arrived); });
-      sent += sum_of_lanes(size);
+      sent += static_cast<int>(whole_warp().sum(std::int64_t{size}));  // as counts are: ints would be shuffled
     });
     return sent;
   }
