@@ -195,6 +195,43 @@ void test_in_place(const char* name, std::int64_t columns, std::int64_t length, 
 
 }  // namespace
 
+namespace {
+
+/// How a scan of columns is shared on an H100: 132 blocks run at once there, or so many clusters.
+template <class T>
+cuda::column_cluster_share chosen_share(std::int64_t columns, std::int64_t rows) {
+  using facts = cuda::detail::column_cluster_facts<one_scan<T, orientation::column, d0>>;
+  constexpr int in_sector = 32 / facts::smallest, shared_bytes = 232448;
+  const bool aligned = columns % in_sector == 0;
+  const cuda::detail::scanned_columns all{columns, 1, rows, aligned ? in_sector : 1, aligned ? 0 : in_sector - 1};
+  cuda::detail::column_cluster_choice best;
+  for (const auto& [blocks, clusters] : {std::pair{1, 132}, {2, 66}, {4, 30}, {8, 15}}) {
+    const auto now = cuda::detail::choose_column_clusters(facts{}, all, blocks, clusters, shared_bytes);
+    if (now.is_better_than(best)) best = now;
+  }
+  return best.share;
+}
+
+}  // namespace
+
+TEST_CASE("scans: more blocks share a stripe of columns where there are fewer columns") {
+  CHECK(chosen_share<float>(30522, 300).blocks == 1);
+  CHECK(chosen_share<float>(17000, 523).blocks == 2);
+  CHECK(chosen_share<float>(7001, 1501).blocks == 4);
+  CHECK(chosen_share<float>(3001, 2005).blocks == 8);
+  CHECK(chosen_share<bf16>(100001, 150).blocks == 1);
+  CHECK(chosen_share<bf16>(16384, 2500).blocks == 2);
+  CHECK(chosen_share<bf16>(7001, 3001).blocks == 4);
+  CHECK(chosen_share<bf16>(4096, 2500).blocks == 8);
+  // A stripe for each multiprocessor would be too wide: two.
+  const auto rounds = chosen_share<float>(120001, 130);
+  CHECK(rounds.blocks == 1);
+  CHECK(rounds.stripes == 264);
+  // Too few rows for the places of all blocks; stripes narrower than what is read beside them.
+  CHECK(chosen_share<float>(100001, 10).stripes == 0);
+  CHECK(chosen_share<float>(7, 1000000).stripes == 0);
+}
+
 TEST_CASE("scans: long columns in stripes of any width, by one block, two, four, eight") {
   constexpr auto column = orientation::column;
   for (const std::size_t shift : {0, 1, 5}) {
