@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "sinter/kernels/cuda/memory.cuh"
 
@@ -112,9 +113,13 @@ struct column_access<store<Slot, T, A, At, -1>> : column_access<load<Slot, T, At
   static constexpr bool is_store = true;
 };
 
-/// Where the rows of an access lie in memory, and how many bytes they are apart.
+/// Where the rows of such an access lie in memory, and how many bytes they are apart.
+template <class S>
+struct column_rows_of;
 template <int Slot, class T, class At>
-struct column_rows_in_memory {
+struct column_rows_of<load<Slot, T, At, -1>> {
+  using type = T;
+  static constexpr int size = static_cast<int>(sizeof(T));
   template <class Args>
   static __device__ __forceinline__ unsigned char* in_memory(const Args& args, int x, int r) {
     return reinterpret_cast<unsigned char*>(static_cast<T*>(args.pointers[Slot]) +
@@ -125,5 +130,20 @@ struct column_rows_in_memory {
     return sinter::detail::resolve(column_place<At>::facts.pitch, args.sizes) * static_cast<std::int64_t>(sizeof(T));
   }
 };
+template <int Slot, class T, int A, class At>
+struct column_rows_of<store<Slot, T, A, At, -1>> : column_rows_of<load<Slot, T, At, -1>> {};
+
+/// Calls f(std::integral_constant<int, I>) for each load, or each store, I that passes through shared memory.
+template <class Facts, bool Stores, class F, std::size_t... I>
+__device__ __forceinline__ void each_column_access(const F& f, std::index_sequence<I...>) {
+  const auto call = [&]<int J>(std::integral_constant<int, J> number) {
+    if constexpr (Facts::template stages<J> && Facts::stores[J] == Stores) f(number);
+  };
+  (call(std::integral_constant<int, static_cast<int>(I)>{}), ...);
+}
+template <class Facts, bool Stores, class F>
+__device__ __forceinline__ void each_column_access(const F& f) {
+  each_column_access<Facts, Stores>(f, std::make_index_sequence<Facts::size>{});
+}
 
 }  // namespace sinter::cuda::detail

@@ -135,20 +135,6 @@ struct column_cluster_facts<body<S...>> {
   }
 };
 
-/// Calls f(std::integral_constant<int, I>) for each load, or each store, I that passes through shared memory.
-template <class Body, bool Stores, class F, std::size_t... I>
-__device__ __forceinline__ void each_column_access(const F& f, std::index_sequence<I...>) {
-  using facts = column_cluster_facts<Body>;
-  const auto call = [&]<int J>(std::integral_constant<int, J> number) {
-    if constexpr (facts::template stages<J> && facts::stores[J] == Stores) f(number);
-  };
-  (call(std::integral_constant<int, static_cast<int>(I)>{}), ...);
-}
-template <class Body, bool Stores, class F>
-__device__ __forceinline__ void each_column_access(const F& f) {
-  each_column_access<Body, Stores>(f, std::make_index_sequence<Body::size>{});
-}
-
 /// How a block's shared memory is shared: places of parts, each with states behind its rows, then barriers of each.
 struct column_cluster_storage {
   int states, place;  // bytes of a place in front of its states, and of all of it
@@ -220,25 +206,19 @@ struct column_cluster_position : ring_place {
 };
 
 /// Where the rows of access I lie in memory; in shared memory they are as far apart, modulo 16.
-template <class Body, int I, class S = sinter::detail::statement_of<Body, I>>
-struct column_cluster_rows;
-template <class Body, int I, int Slot, class T, class At>
-struct column_cluster_rows<Body, I, load<Slot, T, At, -1>> : column_rows_in_memory<Slot, T, At> {
-  using column_rows_in_memory<Slot, T, At>::apart;
+template <class Body, int I>
+struct column_cluster_rows : column_rows_of<sinter::detail::statement_of<Body, I>> {
+  using in_memory_rows = column_rows_of<sinter::detail::statement_of<Body, I>>;
   using facts = column_cluster_facts<Body>;
-  using type = T;
-  static constexpr int size = static_cast<int>(sizeof(T));
   template <class Args>
   static __device__ __forceinline__ int pitch(const Args& args, const column_cluster_share& s) {
-    return s.places() * size + 16 + static_cast<int>(apart(args) & 15);
+    return s.places() * in_memory_rows::size + 16 + static_cast<int>(in_memory_rows::apart(args) & 15);
   }
   /// Bytes of a place in front of the rows of this access.
   static __device__ __forceinline__ int before(const column_cluster_share& s) {
     return s.rows * column_cluster_storage::row_bytes(s, facts::template before<I>, facts::template number<I>);
   }
 };
-template <class Body, int I, int Slot, class T, int A, class At>
-struct column_cluster_rows<Body, I, store<Slot, T, A, At, -1>> : column_cluster_rows<Body, I, load<Slot, T, At, -1>> {};
 
 /// A lane's column in several rows, which come from shared memory and go there.
 template <class Body>

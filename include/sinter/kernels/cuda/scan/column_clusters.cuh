@@ -199,7 +199,7 @@ class column_clusters {
     __device__ __forceinline__ void begin_stripe(const position& at) {
       t.fixed_ok = column < at.count;
       t.fixed = at.first + (t.fixed_ok ? column : at.count - 1);
-      each_column_access<Body, false>([&]<int I>(std::integral_constant<int, I>) {
+      each_column_access<column_cluster_facts<Body>, false>([&]<int I>(std::integral_constant<int, I>) {
         using rows_of = column_cluster_rows<Body, I>;
         constexpr int k = facts::template number<I>;
         t.staging.pitch[k] = rows_of::pitch(all.args_, all.share_);

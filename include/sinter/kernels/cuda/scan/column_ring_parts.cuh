@@ -186,26 +186,23 @@ struct column_position : ring_place {
 };
 
 /// Where load I of a stripe lies: in memory, and in shared memory from where its part of a place begins.
-template <class Body, class Stripe, int I, class Load = sinter::detail::statement_of<Body, I>>
-struct column_ring_rows;
-template <class Body, class Stripe, int I, int Slot, class T, class At>
-struct column_ring_rows<Body, Stripe, I, load<Slot, T, At, -1>> : column_rows_in_memory<Slot, T, At> {
-  using column_rows_in_memory<Slot, T, At>::in_memory;
-  using column_rows_in_memory<Slot, T, At>::apart;
+template <class Body, class Stripe, int I>
+struct column_ring_rows : column_rows_of<sinter::detail::statement_of<Body, I>> {
+  using in_memory_rows = column_rows_of<sinter::detail::statement_of<Body, I>>;
   using facts = column_ring_facts<Body, Stripe>;
-  static constexpr int size = static_cast<int>(sizeof(T));
+  static constexpr int size = in_memory_rows::size;
   static constexpr bool exact = facts::exact(size);
 
   /// Of a part whose first element is at `x`, `r`.
   template <class Args>
   static __device__ __forceinline__ int begin(const Args& args, int x, int r) {
-    return exact ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(in_memory(args, x, r)) & 15);
+    return exact ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(in_memory_rows::in_memory(args, x, r)) & 15);
   }
   /// Bytes from one row to the next, in shared memory.
   template <class Args>
   static __device__ __forceinline__ int pitch(const Args& args) {
     constexpr int bytes = facts::columns * size;
-    return exact ? bytes : bytes + 16 + static_cast<int>(apart(args) & 15);
+    return exact ? bytes : bytes + 16 + static_cast<int>(in_memory_rows::apart(args) & 15);
   }
 };
 

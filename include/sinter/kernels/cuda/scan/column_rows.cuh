@@ -23,7 +23,7 @@ class column_rows {
   template <int Warps>
   __device__ __forceinline__ int send(const position& at, unsigned place, unsigned arrived, int number) const {
     int sent = 0;
-    each_column_access<Body, false>([&]<int I>(std::integral_constant<int, I>) {
+    each_column_access<column_cluster_facts<Body>, false>([&]<int I>(std::integral_constant<int, I>) {
       sent += send_rows<Warps>(part_rows<I>(*this, at, place), arrived, number);
     });
     return sent;
@@ -31,7 +31,7 @@ class column_rows {
   /// From a place into memory: one lane has then sent for it.
   template <int Warps>
   __device__ __forceinline__ void store(const position& at, unsigned place, int number) const {
-    each_column_access<Body, true>(
+    each_column_access<column_cluster_facts<Body>, true>(
         [&]<int I>(std::integral_constant<int, I>) { store_rows<Warps>(part_rows<I>(*this, at, place), at, number); });
   }
 
