@@ -48,6 +48,15 @@ __device__ __forceinline__ void send_word([[maybe_unused]] unsigned address, [[m
                : "memory");
 #endif
 }
+/// The words of a value to where it lies in shared memory of another block, whose barrier at the same place as
+/// `barrier` counts them.
+template <class T>
+__device__ __forceinline__ void send_words(const T* place, const T& value, unsigned barrier, unsigned block) {
+  const words_of<T> words(value);
+  const unsigned there = in_block(shared_address(place), block), its_barrier = in_block(barrier, block);
+#pragma unroll
+  for (int i = 0; i < words.count; ++i) send_word(there + static_cast<unsigned>(4 * i), words.w[i], its_barrier);
+}
 /// Until all has come that other blocks send.
 __device__ __forceinline__ void wait_for_words([[maybe_unused]] unsigned barrier, [[maybe_unused]] unsigned odd) {
 #if __CUDA_ARCH__ >= 900

@@ -11,6 +11,7 @@
 #include "sinter/kernels/cuda/reduction/columns/column_held.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_slab_launch.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_teams.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_twice.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_walked.hpp"
@@ -253,7 +254,11 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
           return launch_column_held<narrow, StaticRnumel>(held{}, args, multiprocessors, stream, name);
       return launch_column_held<1, StaticRnumel>(held{}, args, multiprocessors, stream, name);
     };
+    using slab = slab_body<Body, StaticRnumel>;
+    const bool fills = is_short && fills_slabs<slab>(args), prefers = prefers_slabs<slab>(args);
+    if (fills && prefers && launch_column_slabs<slab>(args, stream, name)) return;
     if (hold()) return;
+    if (fills && !prefers && launch_column_slabs<slab>(args, stream, name)) return;
     if constexpr (width > 1)
       if (fits) return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
     if constexpr (column_shift_facts<Body>::width > 0) {

@@ -1,0 +1,204 @@
+// Launches reductions of slabs of columns (column_slabs.cuh): how slabs are shared out.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sinter/kernels/cuda/cluster_launch.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_slabs.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_walked.hpp"
+#include "sinter/kernels/two_pass.hpp"
+
+namespace sinter::cuda::detail {
+
+/// What a choice has to know of the slabs and of the device.
+struct slab_columns {
+  std::int64_t inner, slabs, rows;
+  std::int64_t pitches[most_slab_loads];  // from row to row of each load, in bytes
+  int multiprocessors, shared_bytes;      // most that a block may ask for
+  int threads;                            // that a multiprocessor runs
+  bool adjoin;                            // slabs lie behind each other
+};
+
+/// How slabs are shared out, the threads of a block and its shared memory, and what that takes all multiprocessors, in
+/// bytes that they would have moved meanwhile. No bytes: there is no such choice.
+struct column_slab_choice {
+  column_slab_share share;
+  int threads = 0, bytes = 0;
+  double cost = 0;
+  explicit operator bool() const { return bytes > 0; }
+};
+
+/// What a multiprocessor keeps of its shared memory for each block.
+inline constexpr int reserved_of_block = 1024;
+
+/// Columns of a stripe if `resident` blocks shall have room beside each other for so many rows of it; 0: there is no
+/// room for any. Of slabs that one block has whole, several, as long as all multiprocessors have some.
+template <class Facts>
+int columns_of_stripe(Facts, const slab_columns& all, std::int64_t rows, int resident) {
+  const std::int64_t room = (all.shared_bytes + reserved_of_block) / resident - reserved_of_block - 512,
+                     column = rows * Facts::load_bytes + 2 * Facts::state_bytes(Facts::size);
+  if (all.inner * column <= room) {
+    std::int64_t slabs = all.adjoin && rows == all.rows ? room / (all.inner * column) : 1;
+    const std::int64_t most = all.slabs / (all.multiprocessors * resident);
+    if (slabs > most) slabs = most < 1 ? 1 : most;
+    return static_cast<int>(all.inner * slabs);
+  }
+  const std::int64_t most = (room - rows * Facts::loads * slab_row_ends) / column;
+  if (most <= 0) return 0;
+  const std::int64_t stripes = (all.inner + most - 1) / most;
+  return static_cast<int>((all.inner + stripes - 1) / stripes);
+}
+
+/// Where everything lies in shared memory. Rows are as far apart there as in memory, modulo 16, so that each lies as it
+/// does there.
+template <class Facts>
+void place_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
+  column_slab_share& s = choice.share;
+  int at = s.state_columns() * Facts::state_bytes(Facts::size);
+  s.left = at, at += s.deep > 1 ? s.deep * s.state_columns() * Facts::largest_phase : 0;
+  s.told = at, at += s.blocks > 1 ? s.blocks * s.told_columns() * Facts::largest_phase : 0;
+  for (int k = 0; k < Facts::loads; ++k) {
+    const int row = s.columns * Facts::bytes_of(k);
+    const bool adjoin = s.stripes == 1 && all.pitches[k] == s.inner * Facts::bytes_of(k);
+    s.pitch[k] = adjoin ? static_cast<int>(all.pitches[k])
+                        : row + slab_row_ends + static_cast<int>((all.pitches[k] - row - slab_row_ends) & 15);
+    s.place[k] = static_cast<int>(sinter::detail::round_up(at, 128)),
+    at = s.place[k] + s.rows * (adjoin ? row : s.pitch[k]) + 32;
+  }
+  choice.bytes = slab_header + at;
+}
+
+inline std::int64_t blocks_of(const column_slab_share& s, const slab_columns& all) {
+  const std::int64_t stripes =
+      s.stripes > 1 ? all.slabs * s.stripes : (all.slabs * s.inner + s.columns - 1) / s.columns;
+  return stripes * s.blocks;
+}
+
+/// Fitted to 5300 forms of 112 cases on an H100 (docs/performance.md). A row that moves by itself takes what 650 bytes
+/// do, and its ends what 86; a block what 5 KB do, one of a cluster 6 more, and eight rows of a thread half a byte.
+/// While others work, it waits for as long as 160 KB take, and its own bytes once more, and 50 KB for each turn of its
+/// threads.
+template <class Facts>
+void reckon_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
+  constexpr double least_row = 650, ends = 86, of_block = 4.6e3, of_cluster = 5.7e3, rows_of_byte = 14, waits = 160e3,
+                   waits_by_turn = 49e3;
+  const column_slab_share& s = choice.share;
+  double moved = 0;
+  for (int k = 0; k < Facts::loads; ++k) {
+    const int row = s.columns * Facts::bytes_of(k);
+    const bool adjoin = s.stripes == 1 && all.pitches[k] == s.inner * Facts::bytes_of(k);
+    moved += (Facts::is_replaced(k) ? 2 : 1) * s.rows *
+             (adjoin || row + ends > least_row ? row + (adjoin ? 0 : ends) : least_row);
+  }
+  const std::int64_t blocks = blocks_of(s, all), of_each = (blocks + all.multiprocessors - 1) / all.multiprocessors;
+  std::int64_t resident = (all.shared_bytes + reserved_of_block) / (choice.bytes + reserved_of_block);
+  if (resident > all.threads / choice.threads) resident = all.threads / choice.threads;
+  if (resident > of_each) resident = of_each;
+  const int turns = (s.columns * s.deep + choice.threads - 1) / choice.threads, rows = (s.rows + s.deep - 1) / s.deep;
+  const double each = moved + of_block + (s.blocks > 1 ? of_cluster : 0) +
+                      turns * choice.threads * ((rows + 7) / 8 * 8) / rows_of_byte +
+                      (waits + turns * waits_by_turn + moved) / double(resident);
+  const double even = double(blocks) / all.multiprocessors;
+  choice.cost = each * (even > double(resident) ? even : double(resident));
+}
+
+/// The least of the forms in which two, three, four or six blocks of a multiprocessor have room.
+template <class Facts>
+column_slab_choice choose_slabs(Facts, const slab_columns& all) {
+  constexpr int least_row = 448;  // bytes of a stripe's row: of shorter ones the copy engine takes too few
+  column_slab_choice best;
+  for (int blocks = 1; blocks <= most_cluster_blocks && blocks <= all.rows; blocks *= 2) {
+    const std::int64_t rows = (all.rows + blocks - 1) / blocks;
+    if ((all.rows + rows - 1) / rows != blocks) continue;
+    int before = 0;
+    for (const int resident : {2, 3, 4, 6}) {
+      const int columns = columns_of_stripe(Facts{}, all, rows, resident);
+      if (columns == before || (columns < all.inner && columns * Facts::load_bytes < least_row * Facts::loads))
+        continue;
+      before = columns;
+      for (const int threads : {128, 256, most_slab_threads}) {
+        column_slab_choice now;
+        column_slab_share& s = now.share;
+        now.threads = threads;
+        s.inner = static_cast<int>(all.inner), s.columns = columns, s.stripes = (s.inner + columns - 1) / columns;
+        s.rows = static_cast<int>(rows), s.blocks = blocks;
+        s.deep = threads / columns < s.rows / 4 ? threads / columns : s.rows / 4;
+        if (s.deep < 1) s.deep = 1;
+        place_slab(now, Facts{}, all);
+        if (now.bytes > all.shared_bytes) continue;
+        reckon_slab(now, Facts{}, all);
+        if (!best || now.cost < best.cost) best = now;
+      }
+    }
+  }
+  return best;
+}
+/// The body as slabs are folded: what is read again lies in shared memory, and plain sums tell less than states of
+/// squared deviations; but exponentials would be computed once more.
+template <class Body, long StaticRnumel>
+using slab_body =
+    std::conditional_t<phase_facts<Body>::folds_squares, typename sinter::detail::held_body<Body, StaticRnumel>::type,
+                       typename walked_body<Body>::type>;
+
+/// From so many bytes on, read and written, slabs are worth it: their first and last blocks leave multiprocessors idle.
+template <class Body, class Args>
+bool fills_slabs(const Args& args) {
+  using facts = column_slab_facts<Body>;
+  constexpr std::int64_t least = 32 << 20;
+  if constexpr (facts::can) return args.numel * args.rnumel * facts::moved_bytes >= least;
+  else return false;
+}
+/// Are they better than columns in registers (column_held.cuh)? Those write parts of sectors where rows are no whole
+/// ones, and of long columns take narrow sets.
+template <class Body, class Args>
+bool prefers_slabs(const Args& args) {
+  using facts = column_slab_facts<Body>;
+  constexpr int longest = 192;  // of columns in registers, in rows for each byte of an element
+  if constexpr (facts::can) return !facts::is_aligned(args, 32) || args.rnumel > longest * facts::smallest;
+  else return false;
+}
+
+template <class Body, class Args>
+slab_columns find_slabs(const Args& args, std::int64_t inner, const device_limits& limits) {
+  using facts = column_slab_facts<Body>;
+  slab_columns all{inner,
+                   args.numel / inner,
+                   args.rnumel,
+                   {},
+                   limits.multiprocessors,
+                   limits.shared_bytes,
+                   column_slab_blocks<Body> * most_slab_threads,
+                   facts::adjoin(args, inner)};
+  facts::find_pitches(args, all.pitches);
+  return all;
+}
+template <class Body, class Args>
+void launch_slabs_as(const column_slab_choice& choice, const slab_columns& all, const Args& args, cudaStream_t stream,
+                     const char* name) {
+  void (*const kernel)(Args, column_slab_share) = &reduction_column_slabs<Body, Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  allow_shared_memory(reinterpret_cast<const void*>(kernel), all.shared_bytes, asked, name);
+  const column_slab_share& share = choice.share;
+  const dim3 grid(static_cast<unsigned>(blocks_of(share, all))), block(static_cast<unsigned>(choice.threads));
+  if (share.blocks > 1) launch_clusters(kernel, share.blocks, grid, block, choice.bytes, stream, name, args, share);
+  else launch(kernel, grid, block, choice.bytes, stream, name, args, share);
+}
+/// False: nothing was launched. Teams (column_teams.cuh) are left stripes of whole sectors.
+template <class Body, class Args>
+bool launch_column_slabs(const Args& args, cudaStream_t stream, const char* name) {
+  using facts = column_slab_facts<Body>;
+  if constexpr (facts::can && kernels_overlap) {
+    const std::int64_t inner = facts::inner(args);
+    if (inner == 0) return false;
+    const slab_columns all = find_slabs<Body>(args, inner, limits_of_device(name));
+    const column_slab_choice choice = choose_slabs(facts{}, all);
+    if (!choice || (choice.share.stripes > 1 && facts::is_aligned(args, 32))) return false;
+    launch_slabs_as<Body>(choice, all, args, stream, name);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace sinter::cuda::detail
