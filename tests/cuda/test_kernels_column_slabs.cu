@@ -67,7 +67,7 @@ bool launch_slabs(const std::string& what, const Args& args, const form& f) {
       s.rows = static_cast<int>((args.rnumel + f.blocks - 1) / f.blocks);
       s.blocks = static_cast<int>((args.rnumel + s.rows - 1) / s.rows);
       s.deep = f.deep < s.rows ? f.deep : s.rows;
-      choice.threads = f.threads;
+      choice.threads = std::min(f.threads, cuda::detail::slab_residence_of<slab>.threads);
       cuda::detail::place_slab(choice, facts{}, all);
       if (choice.bytes > all.shared_bytes) return;
       cuda::detail::launch_slabs_as<slab>(choice, all, args, nullptr, "red_test");
@@ -279,14 +279,14 @@ TEST_CASE("slabs: how they are shared out") {
       for (const std::int64_t slabs : {1, 30, 1000})
         for (const bool adjoin : {false, true}) {
           const std::int64_t pitch = 2 * inner + (adjoin ? 0 : 6);
-          const slab_columns all{inner, slabs, rows, {pitch}, 132, 232448, 1344, adjoin};
+          const slab_columns all{inner, slabs, rows, {pitch}, 132, 232448, 1344, 448, adjoin};
           const column_slab_choice choice = cuda::detail::choose_slabs(facts{}, all);
           const auto& s = choice.share;
           if (!choice) {
             CHECK(rows >= 1000);  // rows of a stripe would be too short
             continue;
           }
-          CHECK((choice.bytes <= all.shared_bytes && choice.threads <= cuda::detail::most_slab_threads));
+          CHECK((choice.bytes <= all.shared_bytes && choice.threads <= all.most_threads));
           CHECK((s.blocks * s.rows >= rows && (s.blocks - 1) * s.rows < rows));
           CHECK((s.stripes == 1 ? s.columns % inner == 0 && (s.columns == inner || (adjoin && s.blocks == 1))
                                 : s.stripes * s.columns >= inner && (s.stripes - 1) * s.columns < inner));

@@ -15,10 +15,10 @@ namespace sinter::cuda::detail {
 /// What a choice has to know of the slabs and of the device.
 struct slab_columns {
   std::int64_t inner, slabs, rows;
-  std::int64_t pitches[most_slab_loads];  // from row to row of each load, in bytes
-  int multiprocessors, shared_bytes;      // most that a block may ask for
-  int threads;                            // that a multiprocessor runs
-  bool adjoin;                            // slabs lie behind each other
+  std::int64_t pitches[most_slab_loads]{};    // from row to row of each load, in bytes
+  int multiprocessors = 0, shared_bytes = 0;  // most that a block may ask for
+  int threads = 0, most_threads = 0;          // that a multiprocessor runs; of a block
+  bool adjoin = false;                        // slabs lie behind each other
 };
 
 /// How slabs are shared out, the threads of a block and its shared memory, and what that takes all multiprocessors, in
@@ -118,7 +118,7 @@ column_slab_choice choose_slabs(Facts, const slab_columns& all) {
       if (columns == before || (columns < all.inner && columns * Facts::load_bytes < least_row * Facts::loads))
         continue;
       before = columns;
-      for (const int threads : {128, 256, most_slab_threads}) {
+      for (const int threads : {128, 256, all.most_threads}) {
         column_slab_choice now;
         column_slab_share& s = now.share;
         now.threads = threads;
@@ -163,14 +163,11 @@ bool prefers_slabs(const Args& args) {
 template <class Body, class Args>
 slab_columns find_slabs(const Args& args, std::int64_t inner, const device_limits& limits) {
   using facts = column_slab_facts<Body>;
-  slab_columns all{inner,
-                   args.numel / inner,
-                   args.rnumel,
-                   {},
-                   limits.multiprocessors,
-                   limits.shared_bytes,
-                   column_slab_blocks<Body> * most_slab_threads,
-                   facts::adjoin(args, inner)};
+  constexpr slab_residence residence = slab_residence_of<Body>;
+  slab_columns all{inner, args.numel / inner, args.rnumel};
+  all.multiprocessors = limits.multiprocessors, all.shared_bytes = limits.shared_bytes;
+  all.threads = residence.blocks * residence.threads, all.most_threads = residence.threads;
+  all.adjoin = facts::adjoin(args, inner);
   facts::find_pitches(args, all.pitches);
   return all;
 }

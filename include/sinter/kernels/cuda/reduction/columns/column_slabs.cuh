@@ -315,21 +315,35 @@ class column_slab {
   int part_, x_, columns_, top_, rows_;
 };
 
-/// Threads of a block at most, and how many such blocks a multiprocessor runs: what a thread has of eight rows at a
-/// time, and of states, must fit its registers.
-inline constexpr int most_slab_threads = 448;
+/// A function of floats takes more registers than one of 16-bit values.
+template <class S>
+inline constexpr bool is_float_function = false;
+template <class Op, class T, class Result, int A, int B, int C>
+inline constexpr bool is_float_function<compute<Op, T, Result, A, B, C>> =
+    sizeof(T) > 2 && is_one_of<Op, ops::exp, ops::gelu>;
 template <class Body>
-inline constexpr int column_slab_blocks = [] {
+inline constexpr bool calls_float_functions = false;
+template <class... S>
+inline constexpr bool calls_float_functions<body<S...>> = (is_float_function<S> || ...);
+
+/// Threads of a block at most, and how many such blocks a multiprocessor runs: what a thread has of eight rows at a
+/// time, and of states, must fit its registers, 40 or 56, 72, 128.
+struct slab_residence {
+  int threads, blocks;
+};
+template <class Body>
+inline constexpr slab_residence slab_residence_of = [] {
   using facts = column_slab_facts<Body>;
-  if (!phase_facts<Body>::is_light) return 1;
-  return facts::loads == 1 && facts::largest_phase <= 8 ? 3 : facts::loads <= 2 ? 2 : 1;
+  if (!phase_facts<Body>::is_light || facts::loads > 2) return slab_residence{448, 1};
+  if (facts::loads > 1 || facts::largest_phase > 8) return slab_residence{448, 2};
+  return calls_float_functions<Body> ? slab_residence{384, 3} : slab_residence{448, 3};
 }();
 
 }  // namespace detail
 
 /// In clusters of share.blocks, one for each stripe.
 template <class Body, class Args>
-__global__ void __launch_bounds__(detail::most_slab_threads, detail::column_slab_blocks<Body>)
+__global__ void __launch_bounds__(detail::slab_residence_of<Body>.threads, detail::slab_residence_of<Body>.blocks)
     reduction_column_slabs(const Args args, const column_slab_share share) {
   detail::begin_kernel<Args::next_reads_ahead>();
   extern __shared__ __align__(128) unsigned char slab_memory[];
