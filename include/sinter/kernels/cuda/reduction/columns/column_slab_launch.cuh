@@ -142,24 +142,6 @@ using slab_body =
     std::conditional_t<phase_facts<Body>::folds_squares, typename sinter::detail::held_body<Body, StaticRnumel>::type,
                        typename walked_body<Body>::type>;
 
-/// From so many bytes on, read and written, slabs are worth it: their first and last blocks leave multiprocessors idle.
-template <class Body, class Args>
-bool fills_slabs(const Args& args) {
-  using facts = column_slab_facts<Body>;
-  constexpr std::int64_t least = 32 << 20;
-  if constexpr (facts::can) return args.numel * args.rnumel * facts::moved_bytes >= least;
-  else return false;
-}
-/// Are they better than columns in registers (column_held.cuh)? Those write parts of sectors where rows are no whole
-/// ones, and of long columns take narrow sets.
-template <class Body, class Args>
-bool prefers_slabs(const Args& args) {
-  using facts = column_slab_facts<Body>;
-  constexpr int longest = 192;  // of columns in registers, in rows for each byte of an element
-  if constexpr (facts::can) return !facts::is_aligned(args, 32) || args.rnumel > longest * facts::smallest;
-  else return false;
-}
-
 template <class Body, class Args>
 slab_columns find_slabs(const Args& args, std::int64_t inner, const device_limits& limits) {
   using facts = column_slab_facts<Body>;
@@ -182,20 +164,47 @@ void launch_slabs_as(const column_slab_choice& choice, const slab_columns& all, 
   if (share.blocks > 1) launch_clusters(kernel, share.blocks, grid, block, choice.bytes, stream, name, args, share);
   else launch(kernel, grid, block, choice.bytes, stream, name, args, share);
 }
-/// False: nothing was launched. Teams (column_teams.cuh) are left stripes of whole sectors.
-template <class Body, class Args>
-bool launch_column_slabs(const Args& args, cudaStream_t stream, const char* name) {
+/// How a body is launched on the current device in slabs, if at all.
+template <class Body, long StaticRnumel, class Args>
+class column_slab_launch {
+ public:
   using facts = column_slab_facts<Body>;
-  if constexpr (facts::can && kernels_overlap) {
-    const std::int64_t inner = facts::inner(args);
-    if (inner == 0) return false;
-    const slab_columns all = find_slabs<Body>(args, inner, limits_of_device(name));
-    const column_slab_choice choice = choose_slabs(facts{}, all);
-    if (!choice || (choice.share.stripes > 1 && facts::is_aligned(args, 32))) return false;
-    launch_slabs_as<Body>(choice, all, args, stream, name);
-    return true;
+  static constexpr bool possible = facts::can && kernels_overlap;
+  /// Bytes, read and written, from which on slabs are worth it: their first and last blocks leave multiprocessors idle.
+  static constexpr std::int64_t least_bytes = 32 << 20;
+
+  column_slab_launch(const Args& args, const char* name) : args_(args), name_(name) {
+    if constexpr (possible) {
+      if (args.numel >= narrow_limit || args.rnumel >= narrow_limit) return;
+      const std::int64_t inner = facts::inner(args);
+      if (inner == 0 || args.numel * args.rnumel * facts::moved_bytes < least_bytes) return;
+      all_ = find_slabs<Body>(args, inner, limits_of_device(name));
+      choice_ = choose_slabs(facts{}, all_);
+      // Teams (column_teams.cuh) are better at stripes of whole sectors.
+      if (is_cut() && facts::is_aligned(args, 32)) choice_ = {};
+    }
   }
-  return false;
-}
+  explicit operator bool() const { return static_cast<bool>(choice_); }
+  /// Better than columns in registers (column_held.cuh)? Those write parts of sectors where rows are no whole ones, and
+  /// of long columns take narrow sets; but threads that have whole columns wait for nobody, and vectors are as quick as
+  /// the rows of a stripe.
+  bool is_first() const {
+    constexpr int longest = 192, few = 24;  // rows times the bytes of an element
+    if constexpr (!possible || (StaticRnumel > 0 && StaticRnumel * facts::smallest <= few)) return false;
+    else if (!choice_) return false;
+    else if (facts::is_aligned(args_, 32)) return args_.rnumel > longest * facts::smallest;
+    else return !is_cut() || !facts::is_aligned(args_, 16);
+  }
+  void launch_columns(cudaStream_t stream) const {
+    if constexpr (possible) launch_slabs_as<Body>(choice_, all_, args_, stream, name_);
+  }
+
+ private:
+  bool is_cut() const { return choice_.share.stripes > 1; }
+  const Args& args_;
+  const char* name_;
+  slab_columns all_{};
+  column_slab_choice choice_;
+};
 
 }  // namespace sinter::cuda::detail

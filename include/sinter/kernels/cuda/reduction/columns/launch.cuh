@@ -254,11 +254,10 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
           return launch_column_held<narrow, StaticRnumel>(held{}, args, multiprocessors, stream, name);
       return launch_column_held<1, StaticRnumel>(held{}, args, multiprocessors, stream, name);
     };
-    using slab = slab_body<Body, StaticRnumel>;
-    const bool fills = is_short && fills_slabs<slab>(args), prefers = prefers_slabs<slab>(args);
-    if (fills && prefers && launch_column_slabs<slab>(args, stream, name)) return;
+    const column_slab_launch<slab_body<Body, StaticRnumel>, StaticRnumel, Args> slabs(args, name);
+    if (slabs.is_first()) return slabs.launch_columns(stream);
     if (hold()) return;
-    if (fills && !prefers && launch_column_slabs<slab>(args, stream, name)) return;
+    if (slabs) return slabs.launch_columns(stream);
     if constexpr (width > 1)
       if (fits) return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
     if constexpr (column_shift_facts<Body>::width > 0) {
