@@ -35,9 +35,11 @@ struct extents {
   }
 };
 
-/// A form: blocks of a cluster, columns of a stripe or of several slabs, threads of a column, threads of a block.
+/// A form: blocks of a cluster, columns of a stripe or of several slabs (0: of a slab), threads of a column, threads of a
+/// block.
 struct form {
   int blocks, columns, deep, threads;
+  form of(std::int64_t inner) const { return {blocks, columns > 0 ? columns : static_cast<int>(inner), deep, threads}; }
 };
 constexpr form chosen{0, 0, 0, 0};
 
@@ -169,9 +171,9 @@ void test_norm_in_place(const extents& e, const form& f = chosen) {
   most.check_guards(what), places.check_guards(what);
 }
 
-constexpr form forms[] = {{1, 1 << 20, 1, 128}, {1, 1 << 20, 3, 448}, {1, 500, 1, 256},      {1, 100, 4, 256},
-                          {2, 1 << 20, 1, 256}, {3, 1 << 20, 2, 192}, {4, 64, 1, 128},       {8, 1 << 20, 1, 448},
-                          {8, 50, 5, 256},      {5, 77, 1, 32},       {1, 2000, 1, 448}};
+constexpr form forms[] = {{1, 0, 1, 128}, {1, 0, 3, 448}, {1, 500, 1, 256}, {1, 100, 4, 256},
+                          {2, 0, 1, 256}, {3, 0, 2, 192}, {4, 64, 1, 128},  {8, 0, 1, 448},
+                          {8, 50, 5, 256}, {5, 77, 1, 32}, {1, 2000, 1, 448}};
 
 }  // namespace
 
@@ -193,7 +195,7 @@ TEST_CASE("slabs: softmax in all forms") {
     for (const form& f : forms)
       for (const std::int64_t inner : {33, 77, 196, 1001})
         for (const std::int64_t rows : {7, 40, 128}) {
-          for (const std::size_t shift : {0, 5}) test_softmax<T>({5, rows, inner, 0, 0, shift}, {f.blocks, static_cast<int>(std::min<std::int64_t>(f.columns, f.columns < 1 << 20 ? f.columns : inner)), f.deep, f.threads});
+          for (const std::size_t shift : {0, 5}) test_softmax<T>({5, rows, inner, 0, 0, shift}, f.of(inner));
         }
   };
   test(float{}), test(bf16{});
@@ -221,7 +223,7 @@ TEST_CASE("slabs: a norm in place, with results of columns, the same every time"
         for (const std::size_t shift : {0, 1}) test_norm_in_place<T>({7, rows, inner, 0, 0, shift});
     for (const form& f : forms)
       for (const std::int64_t inner : {49, 501})
-        test_norm_in_place<T>({5, 100, inner, 0, 0, 1}, {f.blocks, f.columns < 1 << 20 ? f.columns : static_cast<int>(inner), f.deep, f.threads});
+        test_norm_in_place<T>({5, 100, inner, 0, 0, 1}, f.of(inner));
     test_norm_in_place<T>({700, 17, 17}), test_norm_in_place<T>({3, 300, 96, 1, 7});
   };
   test(float{}), test(bf16{}), test(f16{});
@@ -268,6 +270,81 @@ TEST_CASE("slabs: two operands of different types, one of which all slabs share,
         test({6, rows, inner, 0, 0, shift}, {4, static_cast<int>(inner), 1, 192});
         test({6, rows, inner, 3, 0, shift}, {2, static_cast<int>(inner + 1) / 2, 2, 256});
       }
+}
+
+TEST_CASE("slabs: integers") {
+  // How far each is from the least, where they are farthest, and their sum.
+  const auto test = [](auto zero, const char* name, const extents& e, const form& f) {
+    if (!is_sampled()) return;
+    using T = decltype(zero);
+    using B = body<load<0, T, at_slab>, reduce<ops::amin, T, T, 0>, compute<ops::sub, T, T, 0, 1>,
+                   reduce<ops::argmax, T, std::int64_t, 2>, reduce<ops::sum, T, std::int64_t, 2>,
+                   store<1, T, 2, at_slab>, store<2, std::int64_t, 3, at_x>, store<3, std::int64_t, 4, at_x>>;
+    const auto a = numbers<T>(e.in_memory(), 1);
+    device_array<T> da(a, e.shift), out(a, e.shift);
+    device_array<std::int64_t> places(e.columns()), sums(e.columns());
+    auto args = make_args<4, 0, 3>(e.columns(), e.rows);
+    args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.pointers[2] = places.data();
+    args.pointers[3] = sums.data();
+    args.sizes[0] = e.inner, args.sizes[1] = e.apart(), args.sizes[2] = e.pitch();
+    const std::string what = e.label(name);
+    if (!launch_slabs<B>(what, args, f)) return;
+    std::vector<double> want(a.size()), at(e.columns()), total(e.columns());
+    for (std::int64_t x = 0; x < e.columns(); ++x) {
+      double least = 1e300, most = -1;
+      for (std::int64_t r = 0; r < e.rows; ++r) least = std::min(least, number(a[e.at(x, r)]));
+      for (std::int64_t r = 0; r < e.rows; ++r) {
+        const double far = number(a[e.at(x, r)]) - least;
+        want[e.at(x, r)] = far, total[x] += far;
+        if (far > most) most = far, at[x] = static_cast<double>(r);
+      }
+    }
+    check_close(
+        what, out.host(), [&](std::size_t k) { return want[k]; }, 0, 0);
+    check_close(
+        what + " argmax", places.host(), [&](std::size_t x) { return at[x]; }, 0, 0);
+    check_close(
+        what + " sum", sums.host(), [&](std::size_t x) { return total[x]; }, 0, 0);
+    out.check_guards(what), places.check_guards(what), sums.check_guards(what);
+  };
+  for (const std::int64_t inner : {33, 100, 257})
+    for (const std::int64_t rows : {7, 64, 100})
+      for (const std::size_t shift : {0, 1})
+        for (const form& f : {chosen, form{3, 33, 2, 256}}) {
+          test(std::int32_t{}, "slabs, i32", {6, rows, inner, 0, 0, shift}, f);
+          test(std::int64_t{}, "slabs, i64", {6, rows, inner, 0, 0, shift}, f);
+        }
+}
+
+TEST_CASE("slabs: bytes, and results that take no load's place") {
+  // How far each is from the mean.
+  using B = body<load<0, std::int8_t, at_slab>, cast_to<std::int8_t, float, 0>, reduce<ops::sum, float, float, 1>,
+                 row_length<float>, compute<ops::div, float, float, 2, 3>, compute<ops::sub, float, float, 1, 4>,
+                 store<1, float, 5, at_slab>>;
+  for (const std::int64_t inner : {33, 100, 257})
+    for (const std::int64_t rows : {7, 64, 100})
+      for (const std::size_t shift : {0, 1, 3})
+        for (const form& f : {chosen, form{2, 40, 2, 256}}) {
+          if (!is_sampled()) continue;
+          const extents e{6, rows, inner, 0, 0, shift};
+          const auto a = numbers<std::int8_t>(e.in_memory(), 1);
+          device_array<std::int8_t> da(a, e.shift);
+          device_array<float> out(a.size(), e.shift);
+          auto args = make_args<2, 0, 3>(e.columns(), e.rows);
+          args.pointers[0] = da.data(), args.pointers[1] = out.data();
+          args.sizes[0] = e.inner, args.sizes[1] = e.apart(), args.sizes[2] = e.pitch();
+          const std::string what = e.label("slabs, bytes");
+          if (!launch_slabs<B>(what, args, f)) continue;
+          std::vector<double> want(a.size());
+          for (std::int64_t x = 0; x < e.columns(); ++x) {
+            double mean = 0;
+            for (std::int64_t r = 0; r < e.rows; ++r) mean += number(a[e.at(x, r)]) / static_cast<double>(e.rows);
+            for (std::int64_t r = 0; r < e.rows; ++r) want[e.at(x, r)] = number(a[e.at(x, r)]) - mean;
+          }
+          check_close(
+              what, out.host(), [&](std::size_t k) { return want[k]; }, 1e-6, 1e-4);
+          out.check_guards(what);
+        }
 }
 
 TEST_CASE("slabs: how they are shared out") {

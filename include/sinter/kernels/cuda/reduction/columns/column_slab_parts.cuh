@@ -69,6 +69,13 @@ struct column_slab_facts<body<S...>> {
     return t;
   }();
   static constexpr int loads = table_of.loads;
+  /// All that is read of a row, from there or from memory.
+  static constexpr int reads = [] {
+    int total = 0;
+    for (int s = 0; s < size; ++s)
+      total += facts::facts.info[s].kind == statement_kind::source && facts::facts.info[s].reads_r;
+    return total;
+  }();
   /// Which load statement I is, or replaces; -1: it does not pass through shared memory.
   template <int I>
   static constexpr int number = table_of.of[I];

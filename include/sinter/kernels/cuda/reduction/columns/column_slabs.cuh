@@ -322,9 +322,9 @@ template <class Op, class T, class Result, int A, int B, int C>
 inline constexpr bool is_float_function<compute<Op, T, Result, A, B, C>> =
     sizeof(T) > 2 && is_one_of<Op, ops::exp, ops::gelu>;
 template <class Body>
-inline constexpr bool calls_float_functions = false;
+inline constexpr int float_functions = 0;
 template <class... S>
-inline constexpr bool calls_float_functions<body<S...>> = (is_float_function<S> || ...);
+inline constexpr int float_functions<body<S...>> = (is_float_function<S> + ...);
 
 /// Threads of a block at most, and how many such blocks a multiprocessor runs: what a thread has of eight rows at a
 /// time, and of states, must fit its registers, 40 or 56, 72, 128.
@@ -335,8 +335,13 @@ template <class Body>
 inline constexpr slab_residence slab_residence_of = [] {
   using facts = column_slab_facts<Body>;
   if (!phase_facts<Body>::is_light || facts::loads > 2) return slab_residence{448, 1};
-  if (facts::loads > 1 || facts::largest_phase > 8) return slab_residence{448, 2};
-  return calls_float_functions<Body> ? slab_residence{384, 3} : slab_residence{448, 3};
+  const bool is_wide = facts::loads > 1 || facts::largest_phase > 8;
+  const bool reads_more = facts::reads > facts::loads;  // for each row, from memory
+  const int more = (is_wide ? 2 : 0) + float_functions<Body> + (reads_more ? 1 : 0);
+  return more == 0   ? slab_residence{448, 3}
+         : more == 1 ? slab_residence{384, 3}
+         : more == 2 ? slab_residence{448, 2}
+                     : slab_residence{448, 1};
 }();
 
 }  // namespace detail
