@@ -186,13 +186,13 @@ class column_slab_launch {
   }
   explicit operator bool() const { return static_cast<bool>(choice_); }
   /// Better than columns in registers (column_held.cuh)? Those write parts of sectors where rows are no whole ones, and
-  /// of long columns take narrow sets; but threads that have whole columns wait for nobody, and vectors are as quick as
-  /// the rows of a stripe.
+  /// of long columns of run-time length take narrow sets; but threads that have whole columns wait for nobody, and
+  /// vectors are as quick as the rows of a stripe.
   bool is_first() const {
     constexpr int longest = 192, few = 24;  // rows times the bytes of an element
     if constexpr (!possible || (StaticRnumel > 0 && StaticRnumel * facts::smallest <= few)) return false;
     else if (!choice_) return false;
-    else if (facts::is_aligned(args_, 32)) return args_.rnumel > longest * facts::smallest;
+    else if (facts::is_aligned(args_, 32)) return StaticRnumel < 0 && args_.rnumel > longest * facts::smallest;
     else return !is_cut() || !facts::is_aligned(args_, 16);
   }
   void launch_columns(cudaStream_t stream) const {

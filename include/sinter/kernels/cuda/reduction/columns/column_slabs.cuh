@@ -327,7 +327,7 @@ template <class... S>
 inline constexpr int float_functions<body<S...>> = (is_float_function<S> + ...);
 
 /// Threads of a block at most, and how many such blocks a multiprocessor runs: what a thread has of eight rows at a
-/// time, and of states, must fit its registers, 40 or 56, 72, 128.
+/// time, and of states, must fit its registers, of which these have 40, 48, 56, 72, 128.
 struct slab_residence {
   int threads, blocks;
 };
@@ -336,12 +336,10 @@ inline constexpr slab_residence slab_residence_of = [] {
   using facts = column_slab_facts<Body>;
   if (!phase_facts<Body>::is_light || facts::loads > 2) return slab_residence{448, 1};
   const bool is_wide = facts::loads > 1 || facts::largest_phase > 8;
-  const bool reads_more = facts::reads > facts::loads;  // for each row, from memory
-  const int more = (is_wide ? 2 : 0) + float_functions<Body> + (reads_more ? 1 : 0);
-  return more == 0   ? slab_residence{448, 3}
-         : more == 1 ? slab_residence{384, 3}
-         : more == 2 ? slab_residence{448, 2}
-                     : slab_residence{448, 1};
+  const int from_memory = facts::reads - facts::loads;  // for each row
+  const int more = (is_wide ? 3 : 0) + float_functions<Body> + from_memory;
+  constexpr slab_residence of[] = {{448, 3}, {256, 5}, {384, 3}, {448, 2}, {448, 1}};
+  return of[more < 4 ? more : 4];
 }();
 
 }  // namespace detail
