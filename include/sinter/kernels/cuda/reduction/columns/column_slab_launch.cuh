@@ -70,6 +70,7 @@ void place_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
   choice.bytes = slab_header + at;
 }
 
+/// Of the whole launch.
 inline std::int64_t blocks_of(const column_slab_share& s, const slab_columns& all) {
   const std::int64_t stripes =
       s.stripes > 1 ? all.slabs * s.stripes : (all.slabs * s.inner + s.columns - 1) / s.columns;
@@ -135,6 +136,7 @@ column_slab_choice choose_slabs(Facts, const slab_columns& all) {
   }
   return best;
 }
+
 /// The body as slabs are folded: what is read again lies in shared memory, and plain sums tell less than states of
 /// squared deviations; but exponentials would be computed once more.
 template <class Body, long StaticRnumel>
@@ -164,6 +166,7 @@ void launch_slabs_as(const column_slab_choice& choice, const slab_columns& all, 
   if (share.blocks > 1) launch_clusters(kernel, share.blocks, grid, block, choice.bytes, stream, name, args, share);
   else launch(kernel, grid, block, choice.bytes, stream, name, args, share);
 }
+
 /// How a body is launched on the current device in slabs, if at all.
 template <class Body, long StaticRnumel, class Args>
 class column_slab_launch {

@@ -123,13 +123,6 @@ struct column_slab_facts<body<S...>> {
     for (int p = 0; p <= last; ++p) most = state_bytes(size, p) > most ? state_bytes(size, p) : most;
     return most;
   }();
-  /// The last phase that reduces.
-  static constexpr int last_reducing = [] {
-    int found = -1;
-    for (int s = 0; s < size; ++s)
-      if (phase_facts<B>::is_reduce(s) && facts::phase(s) > found) found = facts::phase(s);
-    return found;
-  }();
 
   /// States pass between blocks word by word.
   static constexpr bool in_words = [] {
