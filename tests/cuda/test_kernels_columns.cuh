@@ -9,17 +9,19 @@
 
 namespace kernel_tests {
 
-/// (x - mean) * rsqrt(m2 / rows + 1e-5) * weight[r] + bias[x], the greatest of each column, and More, whose first
-/// statement is number 18.
-template <class T, class... More>
-using norm_in_place =
-    body<load<0, T, at_column<d0>>, reduce<ops::m2, T, float, 0>, reduce<ops::sum, T, float, 0>,
+/// (x - mean) * rsqrt(m2 / rows + 1e-5) * weight[r] + bias[x] over what lies At, the greatest of each column, and More,
+/// whose first statement is number 18.
+template <class T, class At, class... More>
+using norm_at =
+    body<load<0, T, At>, reduce<ops::m2, T, float, 0>, reduce<ops::sum, T, float, 0>,
          reduce<ops::amax, T, float, 0>, store<3, float, 3, at_x>, row_length<float>,
          compute<ops::div, float, float, 2, 5>, compute<ops::div, float, float, 1, 5>,
          constant<float, __builtin_bit_cast(long, 1e-5)>, compute<ops::add, float, float, 7, 8>,
          compute<ops::rsqrt, float, float, 9>, compute<ops::sub, float, float, 0, 6>,
          compute<ops::mul, float, float, 11, 10>, load<1, float, at_r>, compute<ops::mul, float, float, 12, 13>,
-         load<2, float, at_x>, compute<ops::add, float, float, 14, 15>, store<0, T, 16, at_column<d0>>, More...>;
+         load<2, float, at_x>, compute<ops::add, float, float, 14, 15>, store<0, T, 16, At>, More...>;
+template <class T, class... More>
+using norm_in_place = norm_at<T, at_column<d0>, More...>;
 
 /// The same every time. launch(what, args) runs it, with `place` as pointer 4; false: it does not. Returns the values
 /// it was given; none: it was not run.

@@ -133,6 +133,27 @@ struct column_rows_of<load<Slot, T, At, -1>> {
 template <int Slot, class T, int A, class At>
 struct column_rows_of<store<Slot, T, A, At, -1>> : column_rows_of<load<Slot, T, At, -1>> {};
 
+/// A thread's column in several rows that lie in shared memory, of each load and what replaces it.
+template <class Facts>
+struct items_of_column {
+  unsigned at[Facts::loads]{};  // of the first item
+  int step[Facts::loads]{};     // bytes from item to item
+
+  template <int I>
+  __device__ __forceinline__ unsigned address(int u) const {
+    constexpr int k = Facts::template number<I>;
+    return at[k] + static_cast<unsigned>(u * step[k]);
+  }
+  template <int I, class T>
+  __device__ __forceinline__ void write(const T (&in)[1], int u) const {
+    *static_cast<T*>(__cvta_shared_to_generic(address<I>(u))) = in[0];
+  }
+  __device__ __forceinline__ void advance(int items) {
+#pragma unroll
+    for (int k = 0; k < Facts::loads; ++k) at[k] += static_cast<unsigned>(items * step[k]);
+  }
+};
+
 /// Calls f(std::integral_constant<int, I>) for each load, or each store, I that passes through shared memory.
 template <class Facts, bool Stores, class F, std::size_t... I>
 __device__ __forceinline__ void each_column_access(const F& f, std::index_sequence<I...>) {

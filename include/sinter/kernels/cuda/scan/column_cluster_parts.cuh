@@ -227,9 +227,7 @@ struct column_cluster_tiling : tiling<loop_var::x, loop_var::r, 1, column_cluste
   static constexpr bool guards = true, reads_ahead = true;
   template <int I>
   static constexpr bool stages = facts::template stages<I>;
-  struct staging {
-    unsigned at[facts::loads]{};  // of the first item, for each load and what replaces it
-    int pitch[facts::loads]{};
+  struct staging : items_of_column<facts> {
     unsigned column[facts::loads]{};                      // where the lane's column begins in a place ...
     unsigned low[facts::loads]{}, apart[facts::loads]{};  // ... and the low bits of its stripe's first address
 
@@ -237,26 +235,11 @@ struct column_cluster_tiling : tiling<loop_var::x, loop_var::r, 1, column_cluste
     __device__ __forceinline__ void begin_part(unsigned place, int top) {
 #pragma unroll
       for (int k = 0; k < facts::loads; ++k)
-        at[k] = place + column[k] + ((low[k] + static_cast<unsigned>(top) * apart[k]) & 15u);
-    }
-    __device__ __forceinline__ void advance() {
-#pragma unroll
-      for (int k = 0; k < facts::loads; ++k) at[k] += static_cast<unsigned>(facts::items * pitch[k]);
+        this->at[k] = place + column[k] + ((low[k] + static_cast<unsigned>(top) * apart[k]) & 15u);
     }
     template <int I, class T>
     __device__ __forceinline__ void read(compute_t<T> (&out)[1], int u) const {
-      read_vector<T>(out, address<I>(u));
-    }
-    template <int I, class T>
-    __device__ __forceinline__ void write(const T (&in)[1], int u) const {
-      *static_cast<T*>(__cvta_shared_to_generic(address<I>(u))) = in[0];
-    }
-
-   private:
-    template <int I>
-    __device__ __forceinline__ unsigned address(int u) const {
-      constexpr int k = facts::template number<I>;
-      return at[k] + static_cast<unsigned>(u * pitch[k]);
+      read_vector<T>(out, this->template address<I>(u));
     }
   };
 };

@@ -202,7 +202,7 @@ class column_clusters {
       each_column_access<column_cluster_facts<Body>, false>([&]<int I>(std::integral_constant<int, I>) {
         using rows_of = column_cluster_rows<Body, I>;
         constexpr int k = facts::template number<I>;
-        t.staging.pitch[k] = rows_of::pitch(all.args_, all.share_);
+        t.staging.step[k] = rows_of::pitch(all.args_, all.share_);
         t.staging.column[k] = static_cast<unsigned>(rows_of::before(all.share_) + column * rows_of::size);
         t.staging.low[k] =
             static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(rows_of::in_memory(all.args_, at.first, 0)));
@@ -218,7 +218,7 @@ class column_clusters {
       const int rows = at.rows(all.args_), top = at.top();
       const auto walk = [&]<int Full>(std::integral_constant<int, Full>) {
 #pragma unroll 1
-        for (int row = 0; row < rows; row += items, t.staging.advance()) {
+        for (int row = 0; row < rows; row += items, t.staging.advance(items)) {
           t.template place<Full>(top + row, 1, static_cast<int>(all.args_.rnumel) - 1);
           each();
         }

@@ -26,25 +26,11 @@ struct column_slab_tiling : tiling<loop_var::x, loop_var::r, 1, 8, int> {
   static constexpr bool guards = true, skips = true, even = true, streamed = true, reads_ahead = true, adjoining = true;
   template <int I>
   static constexpr bool stages = facts::template stages<I>;
-  struct staging {
-    unsigned at[facts::loads];  // the first item of each load
-    int step[facts::loads];     // bytes from item to item
-
+  struct staging : items_of_column<facts> {
     /// An item past the end is the first one once more.
     template <int I, class T>
     __device__ __forceinline__ void read(compute_t<T> (&out)[1], int u, bool on) const {
-      read_vector<T>(out, address<I>(on ? u : 0));
-    }
-    template <int I, class T>
-    __device__ __forceinline__ void write(const T (&in)[1], int u) const {
-      *static_cast<T*>(__cvta_shared_to_generic(address<I>(u))) = in[0];
-    }
-
-   private:
-    template <int I>
-    __device__ __forceinline__ unsigned address(int u) const {
-      constexpr int k = facts::template number<I>;
-      return at[k] + static_cast<unsigned>(u * step[k]);
+      read_vector<T>(out, this->template address<I>(on ? u : 0));
     }
   };
 };
@@ -218,9 +204,7 @@ class column_slab {
     const auto go = [&]<bool Whole>(std::bool_constant<Whole>, int row) {
       t.template place<Whole ? tiling::items : 0>(top_ + row, stride, top_ + last);
       visit();
-#pragma unroll
-      for (int k = 0; k < facts::loads; ++k)
-        t.staging.at[k] += static_cast<unsigned>(tiling::items * t.staging.step[k]);
+      t.staging.advance(tiling::items);
     };
     int row = deep;
 #pragma unroll 1
