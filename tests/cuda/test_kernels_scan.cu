@@ -197,36 +197,44 @@ void test_in_place(const char* name, std::int64_t columns, std::int64_t length, 
 
 namespace {
 
-/// How a scan of columns is shared on an H100: 132 blocks run at once there, or so many clusters.
+/// How a scan of columns is shared on an H100, or an H200: so many blocks, or clusters, run at once there.
 template <class T>
-cuda::column_cluster_share chosen_share(std::int64_t columns, std::int64_t rows) {
+cuda::column_cluster_share chosen_share(std::int64_t columns, std::int64_t rows, bool fast_memory = false) {
   using facts = cuda::detail::column_cluster_facts<one_scan<T, orientation::column, d0>>;
-  constexpr int in_sector = 32 / facts::smallest, shared_bytes = 232448;
+  constexpr int in_sector = 32 / facts::smallest;
   const bool aligned = columns % in_sector == 0;
-  const cuda::detail::scanned_columns all{columns, 1, rows, aligned ? in_sector : 1, aligned ? 0 : in_sector - 1};
-  cuda::detail::column_cluster_choice best;
-  for (const auto& [blocks, clusters] : {std::pair{1, 132}, {2, 66}, {4, 30}, {8, 15}}) {
-    const auto now = cuda::detail::choose_column_clusters(facts{}, all, blocks, clusters, shared_bytes);
-    if (now.is_better_than(best)) best = now;
-  }
-  return best.share;
+  const cuda::detail::device_limits limits{132, 232448, fast_memory};
+  const cuda::detail::scanned_columns all{columns,
+                                          1,
+                                          rows,
+                                          aligned ? in_sector : 1,
+                                          aligned ? 0 : in_sector - 1,
+                                          columns * rows / 32,
+                                          limits.microseconds(2.0 * sizeof(T) * double(columns * rows))};
+  const auto clusters_of = [](int blocks) { return blocks == 1 ? 132 : blocks == 2 ? 66 : blocks == 4 ? 30 : 15; };
+  return cuda::detail::choose_column_clusters(facts{}, all, clusters_of, limits).share;
 }
 
 }  // namespace
 
 TEST_CASE("scans: more blocks share a stripe of columns where there are fewer columns") {
   CHECK(chosen_share<float>(30522, 300).blocks == 1);
-  CHECK(chosen_share<float>(17000, 523).blocks == 2);
   CHECK(chosen_share<float>(7001, 1501).blocks == 4);
   CHECK(chosen_share<float>(3001, 2005).blocks == 8);
   CHECK(chosen_share<bf16>(100001, 150).blocks == 1);
-  CHECK(chosen_share<bf16>(16384, 2500).blocks == 2);
+  CHECK(chosen_share<bf16>(12001, 1001).blocks == 2);
   CHECK(chosen_share<bf16>(7001, 3001).blocks == 4);
   CHECK(chosen_share<bf16>(4096, 2500).blocks == 8);
   // A stripe for each multiprocessor would be too wide: two.
   const auto rounds = chosen_share<float>(120001, 130);
   CHECK(rounds.blocks == 1);
   CHECK(rounds.stripes == 264);
+  // Stripes for each cluster would be too narrow: several share one, more where memory leaves less time for copies.
+  CHECK(chosen_share<float>(523, 17000).peers == 5);
+  CHECK(chosen_share<float>(1001, 33000).peers == 1);
+  CHECK(chosen_share<float>(1001, 33000, true).peers == 5);
+  CHECK(chosen_share<bf16>(1001, 33000, true).peers == 3);
+  CHECK(chosen_share<bf16>(1001, 8000).peers == 2);
   // Too few rows for the places of all blocks; stripes narrower than what is read beside them.
   CHECK(chosen_share<float>(100001, 10).stripes == 0);
   CHECK(chosen_share<float>(7, 1000000).stripes == 0);
@@ -236,22 +244,14 @@ TEST_CASE("scans: long columns in stripes of any width, by one block, two, four,
   constexpr auto column = orientation::column;
   for (const std::size_t shift : {0, 1, 5}) {
     test_one<float, column, d0>("stripes f32, by one", 30522, 300, shift, shift);
-    test_one<float, column, d0>("stripes f32, by two", 17000, 523, shift, shift);
     test_one<float, column, d0>("stripes f32, by four", 7001, 1501, shift, shift);
     test_one<float, column, d0>("stripes f32, by eight", 3001, 2005, shift, shift);
     test_one<bf16, column, d0>("stripes bf16, by one", 100001, 150, shift, shift);
+    test_one<bf16, column, d0>("stripes bf16, by two", 12001, 1001, shift, shift);
     test_one<bf16, column, d0>("stripes bf16, by four", 7001, 3001, shift, shift);
   }
   test_one<bf16, column, d0>("stripes bf16, of whole sectors", 4096, 2500);
   test_one<float, column, d0>("stripes f32, in rounds", 100001, 130);
-}
-
-TEST_CASE("scans: columns over what they are of") {
-  for (const std::size_t shift : {0, 3}) {
-    test_in_place<float>("scan in place f32", 7001, 1501, shift);
-    test_in_place<bf16>("scan in place bf16", 7001, 2003, shift);
-    test_in_place<bf16>("scan in place bf16, whole sectors", 8192, 1200, shift);
-  }
 }
 
 namespace {
@@ -285,6 +285,26 @@ void test_middle(const char* name, std::int64_t batches, std::int64_t length, st
 }
 
 }  // namespace
+
+TEST_CASE("scans: long columns that clusters of blocks share") {
+  constexpr auto column = orientation::column;
+  for (const std::size_t shift : {0, 1, 5}) {
+    test_one<float, column, d0>("stripes f32, by clusters", 523, 17000, shift, shift);
+    test_one<float, column, d0>("stripes f32, by clusters", 131, 40003, shift, shift);
+    test_one<bf16, column, d0>("stripes bf16, by clusters", 1001, 8000, shift, shift);
+    test_one<bf16, column, d0>("stripes bf16, by clusters", 257, 60001, shift, shift);
+  }
+  test_middle<bf16, d0, false>("middle scan bf16, by clusters", 2, 20000, 301, 1);
+  test_middle<float, d0, false>("middle scan f32, by clusters", 4, 12000, 131, 3);
+}
+
+TEST_CASE("scans: columns over what they are of") {
+  for (const std::size_t shift : {0, 3}) {
+    test_in_place<float>("scan in place f32", 7001, 1501, shift);
+    test_in_place<bf16>("scan in place bf16", 7001, 2003, shift);
+    test_in_place<bf16>("scan in place bf16, whole sectors", 8192, 1200, shift);
+  }
+}
 
 TEST_CASE("scans: long columns around an axis in the middle") {
   for (const std::size_t shift : {0, 1}) {
@@ -344,6 +364,7 @@ TEST_CASE("scans: parts give the same bits every time") {
   test(one_scan<float, orientation::row, d0>{}, row{}, 1, 5000000);
   test(one_scan<float, orientation::column, d0>{}, column{}, 512, 10000);
   test(one_scan<float, orientation::column, d0>{}, column{}, 7001, 1501);
+  test(one_scan<float, orientation::column, d0>{}, column{}, 523, 17000);
 }
 
 // ---- scans of scans, each with parts of its own ------------------------------------------------------------------------

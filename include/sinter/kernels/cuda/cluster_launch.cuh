@@ -10,15 +10,21 @@
 
 namespace sinter::cuda::detail {
 
-/// Clusters wait for nobody else, so they may start before the kernel in front has ended.
 template <class... Parameters>
-void launch_clusters(void (*kernel)(Parameters...), int cluster, dim3 grid, dim3 block, int shared_bytes,
-                     cudaStream_t stream, const char* name, const typename as_is<Parameters>::type&... arguments) {
+void launch_clusters(start_rule rule, void (*kernel)(Parameters...), int cluster, dim3 grid, dim3 block,
+                     int shared_bytes, cudaStream_t stream, const char* name,
+                     const typename as_is<Parameters>::type&... arguments) {
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   launch_rules rules;
   rules.clusters(static_cast<unsigned>(cluster));
-  if constexpr (kernels_overlap) rules.overlap();
+  rules.start(rule);
   launch_by(rules, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes, stream, name, addresses);
+}
+/// Clusters that wait for nobody else may start before the kernel in front has ended.
+template <class... Parameters>
+void launch_clusters(void (*kernel)(Parameters...), int cluster, dim3 grid, dim3 block, int shared_bytes,
+                     cudaStream_t stream, const char* name, const typename as_is<Parameters>::type&... arguments) {
+  launch_clusters(start_rule::overlapping, kernel, cluster, grid, block, shared_bytes, stream, name, arguments...);
 }
 
 /// How many clusters of a kernel's blocks run at once on the current device, for each size: multiprocessors of one

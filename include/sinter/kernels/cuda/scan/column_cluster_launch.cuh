@@ -1,5 +1,5 @@
-// Launches scans of columns by clusters of blocks: how wide a stripe is, how many blocks share one, what a part has.
-// SPDX-License-Identifier: BSL-1.0
+// Launches scans of columns by clusters of blocks: how wide a stripe is, how many blocks and clusters share one, what a
+// part has. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <atomic>
@@ -9,42 +9,66 @@
 
 namespace sinter::cuda::detail {
 
-/// What a copy of a row takes the engine, in bytes that memory moves meanwhile: it bounds how narrow rows may be.
-inline constexpr int least_row_bytes = 500;
 /// Places of a block, at least: as many as parts of it are on their way, folded, scanned, and on their way back. Larger
 /// parts are better than more places.
 inline constexpr int least_cluster_slots = 6;
 /// Turns of a block, at least: fewer do not fill its places.
 inline constexpr int least_cluster_turns = 6;
+/// Microseconds that such a launch takes beside its work, as others do.
+inline constexpr double cluster_start = 8;
 
 /// Columns of a tensor, of which `inner` adjoin each time, and `rows` of them.
 struct scanned_columns {
   std::int64_t inner, outer, rows;
-  int unit;    // stripes begin at multiples of so many columns
-  int beside;  // column_cluster_share::beside
+  int unit;                 // stripes begin at multiples of so many columns
+  int beside;               // column_cluster_share::beside
+  std::int64_t states = 0;  // for which there is room in memory, where clusters share a stripe
+  double memory = 0;        // microseconds that memory takes to move all
 };
-/// A share, and what it costs: the bytes that the block with the most of them moves. No stripes: there is none.
+/// A share, and the microseconds that it takes. No stripes: there is none.
 struct column_cluster_choice {
   column_cluster_share share{};
-  std::int64_t cost = 0;
-  explicit operator bool() const { return share.stripes > 0; }
-  /// Blocks that wait for each other cost something, too.
-  bool is_better_than(const column_cluster_choice& other) const {
-    return *this && (!other || cost * (100 + share.blocks) < other.cost * (100 + other.share.blocks));
+  double cost = 0;
+  constexpr explicit operator bool() const { return share.stripes > 0; }
+  constexpr bool is_better_than(const column_cluster_choice& other) const {
+    return *this && (!other || cost < other.cost);
   }
 };
-/// Stripes as wide as it takes for the clusters, of `blocks` each, that run at once to have one each, or two or more
-/// where a row of it would be too wide.
+/// Fitted to 290 forms of 64 cases on an H100 (docs/performance.md): the longest of what the engine takes for its
+/// copies of rows, the threads for elements, the blocks for telling each other, the memory; and some of the rest.
 template <class Facts>
-column_cluster_choice choose_column_clusters(Facts, const scanned_columns& all, int blocks, std::int64_t clusters,
-                                             int shared_bytes) {
+constexpr double reckon_columns(Facts, const column_cluster_share& s, std::int64_t turns_of_stripe, double memory,
+                                int multiprocessors) {
+  constexpr double copies_of_us = 111, elements_of_us = 9900, telling = 1.2, telling_clusters = 1.75, rest = 0.064,
+                   among_clusters = 1.13, of_round = 1.6;
+  const int rounds = (s.stripes + s.at_once - 1) / s.at_once;
+  const double turns = double(turns_of_stripe * rounds), rows = turns * s.rows,
+               few = multiprocessors / (1.5 * s.at_once * s.sharing());
+  const double parts[] = {rows * (Facts::loads + Facts::results) / copies_of_us,
+                          rows * s.columns * Facts::loads / elements_of_us,
+                          turns * (s.peers > 1    ? telling_clusters
+                                   : s.blocks > 1 ? telling
+                                                  : 0),
+                          memory * (few > 1 ? few : 1)};
+  double longest = 0, all = 0;
+  for (const double part : parts) {
+    all += part;
+    if (part > longest) longest = part;
+  }
+  return cluster_start + of_round * rounds + (s.peers > 1 ? among_clusters : 1) * (longest + rest * (all - longest));
+}
+/// Stripes as wide as it takes for all of so many clusters, of `blocks` each, to have one each, or two or more where a
+/// row of it would be too wide. `peers` of them share one.
+template <class Facts>
+constexpr column_cluster_choice share_columns(Facts, const scanned_columns& all, int blocks, int peers,
+                                              std::int64_t clusters, const device_limits& limits) {
   const auto quotient = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const int most_columns =
       blocks == 1 ? column_cluster_warps<true>::most_columns : column_cluster_warps<false>::most_columns;
-  constexpr int most_rounds = 4, bytes = Facts::load_bytes + Facts::result_bytes;
-  constexpr std::int64_t least_bytes = (Facts::loads + Facts::results) * least_row_bytes;
+  constexpr int most_rounds = 4;
+  const std::int64_t at_once = clusters / peers;
   for (int rounds = 1; rounds <= most_rounds; ++rounds) {
-    const std::int64_t most = rounds * clusters / all.outer;
+    const std::int64_t most = rounds * at_once / all.outer;
     if (most == 0) continue;
     const std::int64_t columns = quotient(quotient(all.inner, most), all.unit) * all.unit;
     if (columns + all.beside > most_columns) continue;
@@ -54,67 +78,53 @@ column_cluster_choice choose_column_clusters(Facts, const scanned_columns& all, 
     column_cluster_share& s = choice.share;
     s.inner = static_cast<int>(all.inner), s.stripes_of_inner = static_cast<int>(stripes);
     s.stripes = static_cast<int>(all.outer * stripes), s.columns = static_cast<int>(columns);
-    s.beside = stripes > 1 ? all.beside : 0, s.blocks = blocks;
-    s.rows = column_cluster_storage::most_rows(s, shared_bytes / least_cluster_slots, Facts{});
+    s.beside = stripes > 1 ? all.beside : 0, s.blocks = blocks, s.peers = peers;
+    s.rows = column_cluster_storage::most_rows(s, limits.shared_bytes / least_cluster_slots, Facts{});
     if (s.rows == 0) continue;
     s.parts = static_cast<int>(quotient(all.rows, s.rows));
-    s.slots = shared_bytes / column_cluster_storage::of(s, Facts{}).slot_bytes();
+    s.slots = limits.shared_bytes / column_cluster_storage::of(s, Facts{}).slot_bytes();
     if (s.slots > ring_most_slots) s.slots = ring_most_slots;
-    const std::int64_t turns = quotient(s.parts, blocks) * quotient(s.stripes, clusters);
-    if (turns < least_cluster_turns) break;
-    choice.cost = turns * s.rows * (columns * bytes > least_bytes ? columns * bytes : least_bytes);
+    const std::int64_t of_stripe = quotient(s.parts, s.sharing());
+    if (of_stripe * quotient(s.stripes, at_once) < least_cluster_turns) break;
+    // What one cluster has told the others have read when it has gone twice around its places.
+    s.told = static_cast<int>(of_stripe < 2 * s.slots ? of_stripe : 2 * s.slots);
+    if (peers > 1 && std::int64_t(s.told) * peers * s.stripes * s.places() > all.states) break;
+    s.at_once = static_cast<int>(at_once < s.stripes ? at_once : s.stripes);
+    choice.cost = reckon_columns(Facts{}, s, of_stripe, all.memory, limits.multiprocessors);
     return choice;
   }
   return {};
 }
 
-/// How a body is launched on the current device, if at all. Alone: each stripe by one block.
-template <class Body, bool Alone, class Args>
-class column_cluster_launch {
- public:
-  using facts = column_cluster_facts<Body>;
-  using warps = column_cluster_warps<Alone>;
-
-  column_cluster_launch(const Args& args, const scanned_columns& all, const device_limits& limits, const char* name)
-      : args_(args), name_(name) {
-    static constinit std::atomic<std::uint64_t> asked{0}, known[64];
-    allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
-    const auto choose = [&](int blocks, std::int64_t clusters) {
-      if (clusters == 0) return;
-      const auto now = choose_column_clusters(facts{}, all, blocks, clusters, limits.shared_bytes);
-      if (now.is_better_than(choice_)) choice_ = now, clusters_ = clusters;
-    };
-    if constexpr (Alone) {
-      choose(1, limits.multiprocessors);
-    } else {
-      const cluster_counts counts(reinterpret_cast<const void*>(kernel), warps::threads, limits.shared_bytes, known,
-                                  name);
-      for (int blocks = 2; blocks <= most_cluster_blocks; blocks *= 2) choose(blocks, counts.of(blocks));
+/// The quickest of those, where clusters_of(blocks) of so many run at once.
+template <class Facts, class Clusters>
+constexpr column_cluster_choice choose_column_clusters(Facts, const scanned_columns& all, const Clusters& clusters_of,
+                                                       const device_limits& limits) {
+  column_cluster_choice best;
+  for (int blocks = 1; blocks <= most_cluster_blocks; blocks *= 2) {
+    const int clusters = clusters_of(blocks), most = blocks == most_cluster_blocks ? most_column_peers : 1;
+    for (int peers = 1; peers <= most && peers <= clusters; ++peers) {
+      const auto now = share_columns(Facts{}, all, blocks, peers, clusters, limits);
+      if (now.is_better_than(best)) best = now;
     }
   }
-  const column_cluster_choice& choice() const { return choice_; }
-  void launch_columns(cudaStream_t stream) const {
-    const column_cluster_share& share = choice_.share;
-    const std::int64_t clusters = clusters_ < share.stripes ? clusters_ : share.stripes;
-    const dim3 grid(static_cast<unsigned>(clusters * share.blocks)), block(warps::threads);
-    const int bytes = column_cluster_storage::of(share, facts{}).bytes(share.slots);
-    if constexpr (Alone) launch(kernel, grid, block, bytes, stream, name_, args_, share);
-    else launch_clusters(kernel, share.blocks, grid, block, bytes, stream, name_, args_, share);
-  }
+  return best;
+}
 
- private:
-  static constexpr void (*kernel)(Args, column_cluster_share) = &scan_columns_in_clusters<Body, Alone, Args>;
-  const Args& args_;
-  const char* name_;
-  column_cluster_choice choice_;
-  std::int64_t clusters_ = 0;
-};
+template <class Body, bool Alone, class Args>
+auto column_cluster_kernel(const device_limits& limits, const char* name) {
+  void (*const kernel)(Args, column_cluster_share) = &scan_columns_in_clusters<Body, Alone, Args>;
+  static constinit std::atomic<std::uint64_t> asked{0};
+  allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
+  return kernel;
+}
 
 /// False: nothing was launched. Left to rings (column_ring.cuh) are rows of whole sectors whose elements have four
-/// bytes, which are as quick there; narrow columns, which many blocks share; and, where rows begin anywhere, results
-/// over what is read: a stripe must not read beside its columns then.
+/// bytes, which are as quick there; what takes long here, sooner if rows are whole vectors; and, where rows begin
+/// anywhere, results over what is read: a stripe must not read beside its columns then.
 template <class... S, class Args>
-bool launch_column_clusters(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+bool launch_column_clusters(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream,
+                            const char* name) {
   using B = body<S...>;
   using facts = column_cluster_facts<B>;
   if constexpr (facts::can && kernels_overlap) {
@@ -123,17 +133,31 @@ bool launch_column_clusters(body<S...>, const Args& args, cudaStream_t stream, c
     const bool aligned = facts::is_aligned(args, 32);
     if (inner == 0 || !facts::replaces(args) || (aligned ? facts::smallest >= 4 : facts::overwrites(args)))
       return false;
-    const scanned_columns all{inner, args.numel / inner, args.rnumel, aligned ? in_sector : 1,
-                              aligned ? 0 : in_sector - 1};
     const device_limits limits = limits_of_device(name);
-    const column_cluster_launch<B, true, Args> alone(args, all, limits, name);
-    const column_cluster_launch<B, false, Args> shared(args, all, limits, name);
-    const bool share = shared.choice().is_better_than(alone.choice());
-    const column_cluster_choice& best = share ? shared.choice() : alone.choice();
-    const double even =
-        double(args.numel) * double(args.rnumel) * (facts::load_bytes + facts::result_bytes) / limits.multiprocessors;
-    if (!best || even < 0.7 * double(best.cost)) return false;
-    share ? shared.launch_columns(stream) : alone.launch_columns(stream);
+    const std::int64_t parts = sinter::detail::most_scan_parts(orientation::column, args.numel, args.rnumel);
+    scanned_columns all{inner, args.numel / inner, args.rnumel, aligned ? in_sector : 1, aligned ? 0 : in_sector - 1};
+    if (parts > 1) all.states = sinter::detail::slots_of(orientation::column, parts) * args.numel;
+    all.memory =
+        limits.microseconds(double(args.numel) * double(args.rnumel) * (facts::load_bytes + facts::result_bytes));
+    const auto alone = column_cluster_kernel<B, true, Args>(limits, name),
+               together = column_cluster_kernel<B, false, Args>(limits, name);
+    static constinit std::atomic<std::uint64_t> known[64];
+    const cluster_counts counts(reinterpret_cast<const void*>(together), column_cluster_warps<false>::threads,
+                                limits.shared_bytes, known, name);
+    const auto clusters_of = [&](int blocks) { return blocks == 1 ? limits.multiprocessors : counts.of(blocks); };
+    const column_cluster_choice best = choose_column_clusters(facts{}, all, clusters_of, limits);
+    const bool few = args.numel * facts::smallest < 1280;  // of which rings leave multiprocessors idle
+    const double least = facts::is_aligned(args, 16) && !few ? 0.82 : 0.38;  // of a copy's speed
+    if (!best || all.memory + cluster_start < least * best.cost) return false;
+    column_cluster_share share = best.share;
+    if (share.peers > 1) share.counter = memory.counters(stream, name), share.states = memory.states();
+    const dim3 grid(static_cast<unsigned>(share.at_once * share.sharing()));
+    const int bytes = column_cluster_storage::of(share, facts{}).bytes(share.slots);
+    if (share.blocks == 1)
+      launch(alone, grid, dim3(column_cluster_warps<true>::threads), bytes, stream, name, args, share);
+    else
+      launch_clusters(share.peers > 1 ? start_rule::together : start_rule::overlapping, together, share.blocks, grid,
+                      dim3(column_cluster_warps<false>::threads), bytes, stream, name, args, share);
     return true;
   }
   return false;

@@ -13,11 +13,15 @@ namespace sinter::cuda {
 
 /// `stripes` of columns, of `parts` of `rows` each. Columns adjoin up to `inner` of them, which are `stripes_of_inner`.
 /// A stripe has `columns`, at most, of which it stores whole sectors: where rows begin anywhere, it scans the `beside`
-/// columns in front of them, too, that may be in its first sector. `blocks` of a cluster share a stripe; each has
-/// `slots` places for parts.
+/// columns in front of them, too, that may be in its first sector. The `blocks` of a cluster share a stripe, or those
+/// of `peers` such clusters, which tell each other by `states` in memory, for `told` turns; `counter` says when those
+/// are cleared. Stripes are taken so many `at_once`. Each block has `slots` places for parts.
 struct column_cluster_share {
-  int inner, stripes_of_inner, stripes, columns, beside, rows, parts, blocks, slots;
-  __device__ __forceinline__ int clusters() const { return static_cast<int>(gridDim.x) / blocks; }
+  int inner, stripes_of_inner, stripes, at_once, columns, beside, rows, parts, blocks, peers, slots, told;
+  unsigned* counter;
+  void* states;
+  /// Blocks of a stripe.
+  SINTER_HOST_DEVICE int sharing() const { return blocks * peers; }
   /// Columns of a row in shared memory: a lane without a column has a place as well.
   SINTER_HOST_DEVICE int places() const { return (columns + beside + 31) / 32 * 32; }
 };
@@ -36,13 +40,16 @@ inline constexpr int slot_written = -1;
 template <int Slot, class T, int A, class At, int Mask>
 inline constexpr int slot_written<store<Slot, T, A, At, Mask>> = Slot;
 
-/// Warps of a block: some scan columns, some fold them before, others send for loads, store, or put the blocks of a
-/// cluster in order. Alone: a block shares its stripe with no other.
+/// Clusters that share a stripe, at most: a thread holds what all of them have told.
+inline constexpr int most_column_peers = 5;
+
+/// Warps of a block: some scan columns, some fold them before, others send for loads, store, put the blocks of a
+/// cluster in order, or tell other clusters. Alone: a block shares its stripe with no other.
 template <bool Alone>
 struct column_cluster_warps {
-  static constexpr int scanners = Alone ? 26 : 13, folders = Alone ? 0 : scanners, senders = 2, storers = 2,
-                       tellers = Alone ? 0 : 2;
-  static constexpr int threads = (scanners + folders + senders + storers + tellers) * 32;
+  static constexpr int scanners = Alone ? 26 : 11, folders = Alone ? 0 : scanners, senders = 2, storers = 2,
+                       store_sets = 2, tellers = Alone ? 0 : 2, publishers = tellers;
+  static constexpr int threads = (scanners + folders + senders + storers * store_sets + tellers + publishers) * 32;
   static constexpr int most_columns = 32 * scanners;  // a thread has one
 };
 
@@ -163,18 +170,18 @@ struct column_cluster_storage {
   }
 };
 
-/// The way of one warp through a block's parts.
+/// The way of one warp through the parts of its block, which has a rank in its cluster.
 struct column_cluster_position : ring_place {
   const column_cluster_share& share;
-  int rank, stripe, part;
+  int rank, stripe, part, turn = 0;
   int first = 0, count = 0;         // of the stripe's columns, with those beside them
   bool begins = true, ends = true;  // where columns that adjoin do
 
   __device__ __forceinline__ explicit column_cluster_position(const column_cluster_share& s)
       : share(s),
         rank(static_cast<int>(blockIdx.x) % s.blocks),
-        stripe(static_cast<int>(blockIdx.x) / s.blocks),
-        part(rank) {
+        stripe(static_cast<int>(blockIdx.x) / s.sharing()),
+        part(static_cast<int>(blockIdx.x) % s.sharing()) {
     find_columns();
   }
   __device__ __forceinline__ bool is_there() const { return stripe < share.stripes; }
@@ -185,11 +192,13 @@ struct column_cluster_position : ring_place {
     const int left = static_cast<int>(args.rnumel) - top();
     return left < share.rows ? left : share.rows;
   }
-  __device__ __forceinline__ bool is_first_turn() const { return part == rank; }
+  __device__ __forceinline__ bool is_first_turn() const { return turn == 0; }
+  /// Of the block, among all of its stripe.
+  __device__ __forceinline__ int number() const { return part - turn * share.sharing(); }
   __device__ __forceinline__ void advance() {
-    part += share.blocks;
-    if (part - rank >= share.parts) {
-      part = rank, stripe += share.clusters();
+    ++turn, part += share.sharing();
+    if (turn * share.sharing() >= share.parts) {
+      part = number(), turn = 0, stripe += share.at_once;
       find_columns();
     }
     pass(share.slots);

@@ -1,7 +1,8 @@
 // Columns scanned by blocks that stay. The copy engine moves whole rows of a stripe of columns in both directions; a
 // stripe is as wide as it takes for all multiprocessors to have as much to do. A block has a stripe alone, or those of
 // a cluster take its parts in turn: each folds its own and learns from the others, through their shared memory, what is
-// before it. A thread has a column and walks down the rows of a part.
+// before it; or those of several clusters, which tell each other what all their parts of a turn fold to. A thread has a
+// column and walks down the rows of a part.
 // Warps have different duties, and meet at barriers in shared memory only: some send for parts, some fold them, some
 // put the blocks in order, some scan, some store. The same states are always combined in the same order.
 // SPDX-License-Identifier: BSL-1.0
@@ -73,50 +74,63 @@ class column_clusters {
     for_each_turn([&](const position& at) { own.take(at); });
   }
 
-  /// From what all blocks' parts of a turn fold to, in the columns that this block puts in order: tells each what is
-  /// before its part.
+  /// From what all blocks' parts of a turn fold to, in the columns that this block puts in order: tells each of the
+  /// cluster what is before its part.
   __device__ __forceinline__ void tell(int number) const {
-    constexpr int at_once = 32 * warps::tellers, each = (warps::most_columns / 2 + at_once - 1) / at_once;
-    scan_states<Body, each> so_far;
+    if (share_.peers > 1) return tell_among(number);
+    scan_states<Body, told_each> so_far;
     for_each_turn([&](const position& at) {
-      const int begin = begin_of(at, at.rank), mine = begin_of(at, at.rank + 1) - begin;
-      if (at.is_first_turn())
-        each_scan<scans, Body>([&](auto of) {
-          for (auto& state : lanes_of<decltype(of)::number>(so_far)) state = decltype(of)::init();
-        });
-      if (lane() == 0) barrier_arrive(gathered(at.slot), number == 0 ? mine * share_.blocks * facts::state_bytes : 0);
-      wait_for_words(gathered(at.slot), at.odd);
+      if (at.is_first_turn()) begin_stripe(so_far);
+      gather(at, number);
 #pragma unroll
-      for (int i = 0; i < each; ++i) {
+      for (int i = 0; i < told_each; ++i) {
         const int column = (i * warps::tellers + number) * 32 + lane();
-        if (column >= mine) break;
+        if (column >= columns_of(at, at.rank)) break;
         each_scan<scans, Body>([&](auto of) {
           using scan = decltype(of);
           auto& state = lanes_of<scan::number>(so_far)[i];
-#pragma unroll 1
-          for (int k = 0; k < share_.blocks; ++k) {
-            // Read first: a block that knows what is before it may tell the next.
-            const auto own = read_state<typename scan::state>(told<scan>(at.slot, k * mine + column));
-            send_state(state, in_block(before<scan>(at.slot, begin + column), static_cast<unsigned>(k)),
-                       in_block(known(at.slot), static_cast<unsigned>(k)));
-            state = scan::combine(state, own);
-          }
+          state = tell_blocks<scan>(at, column, state);
         });
       }
     });
   }
 
-  /// Empties them, once they are scanned.
-  __device__ __forceinline__ void store(int number) const {
-    int last = -1;  // the place that is still read
+  /// Where clusters share a stripe: tells the others what this one's parts of a turn fold to, in the columns that this
+  /// block puts in order.
+  __device__ __forceinline__ void publish(int number) const {
+    if (share_.peers == 1) return;
+    const int column = number * 32 + lane();
     for_each_turn([&](const position& at) {
-      barrier_wait(scanned(at.slot), at.odd);
-      rows_.template store<warps::storers>(at, place(at.slot), number);
-      if (is_elected_lane()) copy_back_commit(), copy_back_wait_for<1>();
-      if (last >= 0) barrier_arrive_as_warp(stored(last));
-      last = at.slot;
+      if (at.turn < share_.told && column < columns_of(at, at.rank))
+        published(at, at.turn, column)[own_peer(at) * share_.places()].clear();
     });
-    if (is_elected_lane()) copy_back_wait();
+    __syncwarp();
+    if (lane() == 0) cleared().come();
+    for_each_turn([&](const position& at) {
+      gather(at, number);
+      if (column >= columns_of(at, at.rank)) return;
+      each_scan<scans, Body>([&](auto of) {
+        using scan = decltype(of);
+        auto all = scan::init();
+#pragma unroll 4
+        for (int k = 0; k < share_.blocks; ++k) all = scan::combine(all, told_by<scan>(at, k, column));
+        published(at, at.turn, column)[own_peer(at) * share_.places()].write(to_word(all), mark_of(at));
+      });
+    });
+  }
+
+  /// Empties them, once they are scanned. Sets of warps do so in turn: one waits until its place has been read while
+  /// the next one sends what is in the next.
+  __device__ __forceinline__ void store(int number) const {
+    const int set = number / warps::storers;
+    int turn = 0;
+    for_each_turn([&](const position& at) {
+      if (turn++ % warps::store_sets != set) return;
+      barrier_wait(scanned(at.slot), at.odd);
+      rows_.template store<warps::storers>(at, place(at.slot), number % warps::storers);
+      if (is_elected_lane()) copy_back_wait();
+      barrier_arrive_as_warp(stored(at.slot));
+    });
   }
 
  private:
@@ -177,7 +191,115 @@ class column_clusters {
 #pragma unroll
     for (int i = 0; i < from.count; ++i) send_word(at + 4 * i, from.w[i], its_barrier);
   }
-  /// The first of a stripe's columns that a block puts in order.
+  // ---- what blocks tell --------------------------------------------------------------------------------------------
+
+  /// Columns that a lane of a teller has, at most: those of one block of two.
+  static constexpr int told_each = (warps::most_columns / 2 + 32 * warps::tellers - 1) / (32 * warps::tellers);
+
+  template <class States>
+  static __device__ __forceinline__ void begin_stripe(States& so_far) {
+    each_scan<scans, Body>([&](auto of) {
+      for (auto& state : lanes_of<decltype(of)::number>(so_far)) state = decltype(of)::init();
+    });
+  }
+  /// Until all blocks have told what their parts fold to. For one kind of warps, `number` of them.
+  __device__ __forceinline__ void gather(const position& at, int number) const {
+    if (lane() == 0)
+      barrier_arrive(gathered(at.slot), number == 0 ? columns_of(at, at.rank) * share_.blocks * facts::state_bytes : 0);
+    wait_for_words(gathered(at.slot), at.odd);
+  }
+  /// What a block has told of one of the columns that this one puts in order.
+  template <class Scan>
+  __device__ __forceinline__ typename Scan::state told_by(const position& at, int block, int column) const {
+    return read_state<typename Scan::state>(told<Scan>(at.slot, block * columns_of(at, at.rank) + column));
+  }
+  /// Tells each block what is before its part, from what is before the first; what is behind the last.
+  template <class Scan>
+  __device__ __forceinline__ typename Scan::state tell_blocks(const position& at, int column,
+                                                              typename Scan::state state) const {
+    const int begin = begin_of(at, at.rank);
+#pragma unroll 1
+    for (int k = 0; k < share_.blocks; ++k) {
+      // Read first: a block that knows what is before it may tell the next.
+      const auto own = told_by<Scan>(at, k, column);
+      send_state(state, in_block(before<Scan>(at.slot, begin + column), static_cast<unsigned>(k)),
+                 in_block(known(at.slot), static_cast<unsigned>(k)));
+      state = Scan::combine(state, own);
+    }
+    return state;
+  }
+
+  /// The state of the body's one scan, as clusters tell it each other, marked by its turn.
+  using word = marked<unsigned>;
+  template <class State>
+  static __device__ __forceinline__ unsigned to_word(const State& state) {
+    static_assert(words_of<State>::count == 1);
+    return words_of<State>(state).w[0];
+  }
+  template <class Scan>
+  static __device__ __forceinline__ typename Scan::state from_word(unsigned word) {
+    words_of<typename Scan::state> state(Scan::init());
+    state.w[0] = word;
+    return state.value();
+  }
+
+  /// tell, where clusters share a stripe: a lane has one column, and asks a turn ahead for what the clusters have
+  /// published of it.
+  __device__ __forceinline__ void tell_among(int number) const {
+    if (lane() == 0) cleared().wait_for_all();
+    __syncwarp();
+    const int column = number * 32 + lane();
+    scan_states<Body, 1> so_far;
+    word seen[most_column_peers];
+    for_each_turn([&](const position& at) {
+      wait_for_words(gathered(at.slot), at.odd);
+      if (column >= columns_of(at, at.rank)) return;
+      if (at.is_first_turn()) begin_stripe(so_far), ask(seen, published(at, 0, column));
+      while (!are_there(seen, mark_of(at))) ask(seen, published(at, at.turn, column));
+      unsigned told[most_column_peers];
+#pragma unroll
+      for (int k = 0; k < most_column_peers; ++k) told[k] = seen[k].value();
+      if ((at.turn + 1) * share_.sharing() < share_.parts) ask(seen, published(at, at.turn + 1, column));
+      each_scan<scans, Body>([&](auto of) {
+        using scan = decltype(of);
+        auto &after = lanes_of<scan::number>(so_far)[0], before = after;
+#pragma unroll
+        for (int k = 0; k < most_column_peers; ++k) {
+          if (k == own_peer(at)) before = after;
+          if (k < share_.peers) after = scan::combine(after, from_word<scan>(told[k]));
+        }
+        tell_blocks<scan>(at, column, before);
+      });
+    });
+  }
+  __device__ __forceinline__ void ask(word (&seen)[most_column_peers], const word* from) const {
+#pragma unroll
+    for (int k = 0; k < most_column_peers; ++k)
+      if (k < share_.peers) seen[k] = from[k * share_.places()].read();
+  }
+  __device__ __forceinline__ bool are_there(const word (&seen)[most_column_peers], unsigned mark) const {
+    bool all = true;
+#pragma unroll
+    for (int k = 0; k < most_column_peers; ++k) all = all && (k >= share_.peers || seen[k].is_there(mark));
+    return all;
+  }
+  static __device__ __forceinline__ unsigned mark_of(const position& at) { return static_cast<unsigned>(at.turn + 1); }
+  /// Which of the clusters of its stripe this one is.
+  __device__ __forceinline__ int own_peer(const position& at) const { return at.number() / share_.blocks; }
+  /// What the first of them publishes of a column; others follow, share.places() apart.
+  __device__ __forceinline__ word* published(const position& at, int turn, int column) const {
+    const std::int64_t line = std::int64_t(at.stripe) * share_.told + turn % share_.told;
+    return static_cast<word*>(share_.states) + line * share_.peers * share_.places() + begin_of(at, at.rank) + column;
+  }
+  __device__ __forceinline__ meeting_place cleared() const {
+    return {share_.counter, gridDim.x * warps::publishers, gridDim.x * warps::tellers};
+  }
+
+  /// How many of a stripe's columns a block puts in order.
+  __device__ __forceinline__ int columns_of(const position& at, int rank) const {
+    return begin_of(at, rank + 1) - begin_of(at, rank);
+  }
+  /// The first of them.
   __device__ __forceinline__ int begin_of(const position& at, int rank) const {
     return static_cast<int>(static_cast<unsigned>(rank * at.count) / static_cast<unsigned>(share_.blocks));
   }
@@ -275,7 +397,7 @@ class column_clusters {
       owner = (static_cast<unsigned>(own + 1) * static_cast<unsigned>(all.share_.blocks) - 1) /
               static_cast<unsigned>(at.count);
       const int begin = all.begin_of(at, static_cast<int>(owner));
-      number = own - begin, theirs = all.begin_of(at, static_cast<int>(owner) + 1) - begin;
+      number = own - begin, theirs = all.columns_of(at, static_cast<int>(owner));
     }
   };
 
@@ -322,7 +444,7 @@ class column_clusters {
    private:
     __device__ __forceinline__ void begin_stripe(const position& at) {
       lane_column::begin_stripe(at);
-      const bool writer = at.rank == 0 && t.fixed_ok;
+      const bool writer = at.number() == 0 && t.fixed_ok;
       evaluate<rows_of_phase<Body, 0>>(f, t, all.args_, writer);
       evaluate<rows_of_phase<Body, 1>>(f, t, all.args_, writer);
       each_scan<scans, Body>([&](auto of) { lanes_of<decltype(of)::number>(so_far)[0] = decltype(of)::init(); });
@@ -332,7 +454,8 @@ class column_clusters {
 
 }  // namespace detail
 
-/// Dynamic shared memory: column_cluster_storage. Blocks: clusters of share.blocks; of one, if Alone.
+/// Dynamic shared memory: column_cluster_storage. Blocks: clusters of share.blocks; of one, if Alone. If clusters share
+/// a stripe, all must run at once.
 template <class Body, bool Alone, class Args>
 __global__ void __launch_bounds__(detail::column_cluster_warps<Alone>::threads, 1)
     scan_columns_in_clusters(const Args args, const column_cluster_share share) {
@@ -348,12 +471,13 @@ __global__ void __launch_bounds__(detail::column_cluster_warps<Alone>::threads, 
   };
   if (is(warps::scanners)) {
     columns.scan(duty);
-  } else if (is(warps::storers)) {
+  } else if (is(warps::storers * warps::store_sets)) {
     columns.store(duty);
   } else if (is(warps::senders)) {
     columns.send(duty);
   } else if constexpr (!Alone) {
     if (is(warps::tellers)) columns.tell(duty);
+    else if (is(warps::publishers)) columns.publish(duty);
     else columns.fold(duty);
   }
   columns.meet();

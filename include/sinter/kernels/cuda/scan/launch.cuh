@@ -359,7 +359,7 @@ void scan_along_columns(const Args& args, kernel_memory& memory, cudaStream_t st
   constexpr int width = scan_column_width<Body>(StaticNumel);
   constexpr int held = width < 4 ? width : 4;  // of more, a multiprocessor would run one block at once
   const bool narrow = args.numel < narrow_limit && args.rnumel < narrow_limit;
-  if (narrow && launch_column_clusters(Body{}, args, stream, name)) return;
+  if (narrow && launch_column_clusters(Body{}, args, memory, stream, name)) return;
   if (narrow && access_facts<Body>::template fits<width, loop_var::x>(args)) {
     if (launched_column_ring<width, StaticNumel, Body>(args, memory, stream, name)) return;
     return launch_scan_columns<held, int>(Body{}, args, memory, stream, name);
