@@ -119,9 +119,19 @@ auto column_cluster_kernel(const device_limits& limits, const char* name) {
   return kernel;
 }
 
-/// False: nothing was launched. Left to rings (column_ring.cuh) are rows of whole sectors whose elements have four
-/// bytes, which are as quick there; what takes long here, sooner if rows are whole vectors; and, where rows begin
-/// anywhere, results over what is read: a stripe must not read beside its columns then.
+/// What part of a copy's speed columns must have here that are not left to rings (column_ring.cuh). Those are as quick
+/// at rows of whole vectors, at whole sectors of elements of four bytes quicker, but of few columns many blocks share a
+/// stripe there, or have none.
+template <class Facts, class Args>
+double least_cluster_speed(Facts, const Args& args) {
+  constexpr bool wide = Facts::smallest >= 4;
+  const bool few = args.numel * Facts::smallest < (wide ? 4224 : 1280);
+  if (wide && Facts::is_aligned(args, 32)) return few ? 0.88 : 1;
+  return Facts::is_aligned(args, 16) && !few ? 0.82 : 0.3;
+}
+
+/// False: nothing was launched. Left to rings is, too, where rows begin anywhere, what is written over what is read: a
+/// stripe must not read beside its columns then.
 template <class... S, class Args>
 bool launch_column_clusters(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream,
                             const char* name) {
@@ -131,8 +141,7 @@ bool launch_column_clusters(body<S...>, const Args& args, kernel_memory& memory,
     constexpr int in_sector = 32 / facts::smallest;
     const std::int64_t inner = facts::inner(args);
     const bool aligned = facts::is_aligned(args, 32);
-    if (inner == 0 || !facts::replaces(args) || (aligned ? facts::smallest >= 4 : facts::overwrites(args)))
-      return false;
+    if (inner == 0 || !facts::replaces(args) || (!aligned && facts::overwrites(args))) return false;
     const device_limits limits = limits_of_device(name);
     const std::int64_t parts = sinter::detail::most_scan_parts(orientation::column, args.numel, args.rnumel);
     scanned_columns all{inner, args.numel / inner, args.rnumel, aligned ? in_sector : 1, aligned ? 0 : in_sector - 1};
@@ -146,9 +155,7 @@ bool launch_column_clusters(body<S...>, const Args& args, kernel_memory& memory,
                                 limits.shared_bytes, known, name);
     const auto clusters_of = [&](int blocks) { return blocks == 1 ? limits.multiprocessors : counts.of(blocks); };
     const column_cluster_choice best = choose_column_clusters(facts{}, all, clusters_of, limits);
-    const bool few = args.numel * facts::smallest < 1280;  // of which rings leave multiprocessors idle
-    const double least = facts::is_aligned(args, 16) && !few ? 0.82 : 0.38;  // of a copy's speed
-    if (!best || all.memory + cluster_start < least * best.cost) return false;
+    if (!best || all.memory + cluster_start < least_cluster_speed(facts{}, args) * best.cost) return false;
     column_cluster_share share = best.share;
     if (share.peers > 1) share.counter = memory.counters(stream, name), share.states = memory.states();
     const dim3 grid(static_cast<unsigned>(share.at_once * share.sharing()));

@@ -191,6 +191,7 @@ class column_clusters {
 #pragma unroll
     for (int i = 0; i < from.count; ++i) send_word(at + 4 * i, from.w[i], its_barrier);
   }
+
   // ---- what blocks tell --------------------------------------------------------------------------------------------
 
   /// Columns that a lane of a teller has, at most: those of one block of two.

@@ -44,7 +44,7 @@ struct column_slab_facts<body<S...>> {
   static constexpr int size = static_cast<int>(sizeof...(S)), last = facts::num_phases - 1;
 
   /// The loads that wait in shared memory, in order, and the results of the last phase, each of which lies where such a
-  /// load of as many bytes lay, which then nobody reads any more.
+  /// load of as many bytes lay, one with the same index if there is one; nobody reads that any more then.
   struct table {
     int loads = 0, load[most_slab_loads]{}, of[size + 1]{};
     bool fits = true;
@@ -52,20 +52,26 @@ struct column_slab_facts<body<S...>> {
   static constexpr bool stores[size + 1] = {column_access<S>::is_store..., false};
   static constexpr table table_of = [] {
     constexpr int bytes[] = {column_access<S>::bytes_of(1)..., 0};
+    constexpr long inner[] = {column_access<S>::inner..., 0}, pitch[] = {column_access<S>::pitch..., 0},
+                   apart[] = {column_access<S>::apart..., 0};
     table t{};
-    bool taken[most_slab_loads]{};
     for (int s = 0; s < size; ++s) {
       t.of[s] = -1;
-      if (bytes[s] == 0) continue;
-      if (!stores[s]) {
-        t.fits = t.fits && t.loads < most_slab_loads;
-        if (t.fits) t.load[t.loads] = s, t.of[s] = t.loads++;
-        continue;
-      }
-      if (phase_facts<B>::first(s) != last) continue;
-      for (int k = 0; k < t.loads && t.of[s] < 0; ++k)
-        if (!taken[k] && bytes[t.load[k]] == bytes[s]) taken[k] = true, t.of[s] = k;
+      if (bytes[s] == 0 || stores[s]) continue;
+      t.fits = t.fits && t.loads < most_slab_loads;
+      if (t.fits) t.load[t.loads] = s, t.of[s] = t.loads++;
     }
+    bool taken[most_slab_loads]{};
+    for (const bool alike : {true, false})
+      for (int s = 0; s < size; ++s) {
+        if (bytes[s] == 0 || !stores[s] || phase_facts<B>::first(s) != last) continue;
+        for (int k = 0; k < t.loads && t.of[s] < 0; ++k) {
+          const int other = t.load[k];
+          if (taken[k] || bytes[other] != bytes[s]) continue;
+          if (alike && (inner[other] != inner[s] || pitch[other] != pitch[s] || apart[other] != apart[s])) continue;
+          taken[k] = true, t.of[s] = k;
+        }
+      }
     return t;
   }();
   static constexpr int loads = table_of.loads;
