@@ -193,13 +193,9 @@ void test_in_place(const char* name, std::int64_t columns, std::int64_t length, 
   data.check_guards(what);
 }
 
-}  // namespace
-
-namespace {
-
 /// How a scan of columns is shared on an H100, or an H200: so many blocks, or clusters, run at once there.
 template <class T>
-cuda::column_cluster_share chosen_share(std::int64_t columns, std::int64_t rows, bool fast_memory = false) {
+constexpr cuda::column_cluster_share chosen_share(std::int64_t columns, std::int64_t rows, bool fast_memory = false) {
   using facts = cuda::detail::column_cluster_facts<one_scan<T, orientation::column, d0>>;
   constexpr int in_sector = 32 / facts::smallest;
   const bool aligned = columns % in_sector == 0;
@@ -217,28 +213,27 @@ cuda::column_cluster_share chosen_share(std::int64_t columns, std::int64_t rows,
 
 }  // namespace
 
-TEST_CASE("scans: more blocks share a stripe of columns where there are fewer columns") {
-  CHECK(chosen_share<float>(30522, 300).blocks == 1);
-  CHECK(chosen_share<float>(7001, 1501).blocks == 4);
-  CHECK(chosen_share<float>(3001, 2005).blocks == 8);
-  CHECK(chosen_share<bf16>(100001, 150).blocks == 1);
-  CHECK(chosen_share<bf16>(12001, 1001).blocks == 2);
-  CHECK(chosen_share<bf16>(7001, 3001).blocks == 4);
-  CHECK(chosen_share<bf16>(4096, 2500).blocks == 8);
-  // A stripe for each multiprocessor would be too wide: two.
-  const auto rounds = chosen_share<float>(120001, 130);
-  CHECK(rounds.blocks == 1);
-  CHECK(rounds.stripes == 264);
-  // Stripes for each cluster would be too narrow: several share one, more where memory leaves less time for copies.
-  CHECK(chosen_share<float>(523, 17000).peers == 5);
-  CHECK(chosen_share<float>(1001, 33000).peers == 1);
-  CHECK(chosen_share<float>(1001, 33000, true).peers == 5);
-  CHECK(chosen_share<bf16>(1001, 33000, true).peers == 3);
-  CHECK(chosen_share<bf16>(1001, 8000).peers == 2);
-  // Too few rows for the places of all blocks; stripes narrower than what is read beside them.
-  CHECK(chosen_share<float>(100001, 10).stripes == 0);
-  CHECK(chosen_share<float>(7, 1000000).stripes == 0);
-}
+// More blocks share a stripe of columns where there are fewer columns.
+static_assert(chosen_share<float>(30522, 300).blocks == 1);
+static_assert(chosen_share<float>(7001, 1501).blocks == 4);
+static_assert(chosen_share<float>(3001, 2005).blocks == 8);
+static_assert(chosen_share<bf16>(100001, 150).blocks == 1);
+static_assert(chosen_share<bf16>(12001, 1001).blocks == 2);
+static_assert(chosen_share<bf16>(7001, 3001).blocks == 4);
+static_assert(chosen_share<bf16>(4096, 2500).blocks == 8);
+// A stripe for each multiprocessor would be too wide: two.
+constexpr auto rounds = chosen_share<float>(120001, 130);
+static_assert(rounds.blocks == 1);
+static_assert(rounds.stripes == 264);
+// Stripes for each cluster would be too narrow: several share one, more where memory leaves less time for copies.
+static_assert(chosen_share<float>(523, 17000).peers == 5);
+static_assert(chosen_share<float>(1001, 33000).peers == 1);
+static_assert(chosen_share<float>(1001, 33000, true).peers == 5);
+static_assert(chosen_share<bf16>(1001, 33000, true).peers == 3);
+static_assert(chosen_share<bf16>(1001, 8000).peers == 2);
+// Too few rows for the places of all blocks; stripes narrower than what is read beside them.
+static_assert(chosen_share<float>(100001, 10).stripes == 0);
+static_assert(chosen_share<float>(7, 1000000).stripes == 0);
 
 TEST_CASE("scans: long columns in stripes of any width, by one block, two, four, eight") {
   constexpr auto column = orientation::column;

@@ -113,6 +113,24 @@ struct column_access<store<Slot, T, A, At, -1>> : column_access<load<Slot, T, At
   static constexpr bool is_store = true;
 };
 
+/// All such accesses of a body.
+template <class Body>
+struct columns_of_body;
+template <class... S>
+struct columns_of_body<body<S...>> {
+  /// How many columns adjoin in all of them; 0: that differs, or rows do not ascend.
+  template <class Args>
+  static std::int64_t inner(const Args& args) {
+    std::int64_t inner = args.numel;
+    return (column_access<S>::template agrees<1>(args, inner) && ...) ? inner : 0;
+  }
+  /// Do all rows begin at multiples of so many bytes?
+  template <class Args>
+  static bool is_aligned(const Args& args, int unit) {
+    return (column_access<S>::template is_aligned<1>(args, unit) && ...);
+  }
+};
+
 /// Where the rows of such an access lie in memory, and how many bytes they are apart.
 template <class S>
 struct column_rows_of;

@@ -21,9 +21,9 @@ struct column_cluster_share {
   unsigned* counter;
   void* states;
   /// Blocks of a stripe.
-  SINTER_HOST_DEVICE int sharing() const { return blocks * peers; }
+  SINTER_HOST_DEVICE constexpr int sharing() const { return blocks * peers; }
   /// Columns of a row in shared memory: a lane without a column has a place as well.
-  SINTER_HOST_DEVICE int places() const { return (columns + beside + 31) / 32 * 32; }
+  SINTER_HOST_DEVICE constexpr int places() const { return (columns + beside + 31) / 32 * 32; }
 };
 
 namespace detail {
@@ -56,7 +56,7 @@ struct column_cluster_warps {
 template <class Body>
 struct column_cluster_facts;
 template <class... S>
-struct column_cluster_facts<body<S...>> {
+struct column_cluster_facts<body<S...>> : columns_of_body<body<S...>> {
   using B = body<S...>;
   /// Rows of its column that a thread has at once. Parts have a multiple of them.
   static constexpr int items = 8;
@@ -111,12 +111,6 @@ struct column_cluster_facts<body<S...>> {
     return results > 0 && scan_facts<B>::can_split && scan_facts<B>::num_stages == 2 && scan_least_blocks<B> == 0;
   }();
 
-  /// How many columns adjoin in all that passes; 0: that differs, or rows do not ascend.
-  template <class Args>
-  static std::int64_t inner(const Args& args) {
-    std::int64_t inner = args.numel;
-    return (column_access<S>::template agrees<1>(args, inner) && ...) ? inner : 0;
-  }
   /// Do rows of each result lie in 16 bytes as those that they replace?
   template <class Args>
   static bool replaces(const Args& args) {
@@ -135,11 +129,6 @@ struct column_cluster_facts<body<S...>> {
         if (w >= 0 && r >= 0 && args.pointers[w] == args.pointers[r]) return true;
     return false;
   }
-  /// Do all rows begin at multiples of so many bytes?
-  template <class Args>
-  static bool is_aligned(const Args& args, int unit) {
-    return (column_access<S>::template is_aligned<1>(args, unit) && ...);
-  }
 };
 
 /// How a block's shared memory is shared: places of parts, each with states behind its rows, then barriers of each.
@@ -148,7 +137,7 @@ struct column_cluster_storage {
   int told;           // columns of which it has states that blocks have told, of those that this one puts in order
 
   template <class Facts>
-  SINTER_HOST_DEVICE static column_cluster_storage of(const column_cluster_share& s, Facts) {
+  SINTER_HOST_DEVICE static constexpr column_cluster_storage of(const column_cluster_share& s, Facts) {
     column_cluster_storage m{};
     m.states = s.rows * row_bytes(s, Facts::load_bytes, Facts::loads);
     m.told = s.blocks > 1 ? s.places() + 32 * s.blocks : 0;
@@ -156,14 +145,14 @@ struct column_cluster_storage {
     return m;
   }
   /// Bytes that a row of some loads takes, at most.
-  SINTER_HOST_DEVICE static int row_bytes(const column_cluster_share& s, int bytes, int loads) {
+  SINTER_HOST_DEVICE static constexpr int row_bytes(const column_cluster_share& s, int bytes, int loads) {
     return s.places() * bytes + loads * 32;
   }
-  SINTER_HOST_DEVICE int slot_bytes() const { return place + ring_barriers * 8; }
-  SINTER_HOST_DEVICE int bytes(int slots) const { return slots * slot_bytes(); }
+  SINTER_HOST_DEVICE constexpr int slot_bytes() const { return place + ring_barriers * 8; }
+  SINTER_HOST_DEVICE constexpr int bytes(int slots) const { return slots * slot_bytes(); }
   /// Rows of a part for which a place of so many bytes has room.
   template <class Facts>
-  static int most_rows(column_cluster_share s, int bytes, Facts) {
+  static constexpr int most_rows(column_cluster_share s, int bytes, Facts) {
     s.rows = 0;
     const int rows = (bytes - of(s, Facts{}).slot_bytes()) / row_bytes(s, Facts::load_bytes, Facts::loads);
     return rows < Facts::items ? 0 : rows / Facts::items * Facts::items;

@@ -27,7 +27,7 @@ struct column_slab_choice {
   column_slab_share share;
   int threads = 0, bytes = 0;
   double cost = 0;
-  explicit operator bool() const { return bytes > 0; }
+  constexpr explicit operator bool() const { return bytes > 0; }
 };
 
 /// What a multiprocessor keeps of its shared memory for each block.
@@ -36,7 +36,7 @@ inline constexpr int reserved_of_block = 1024;
 /// Columns of a stripe if `resident` blocks shall have room beside each other for so many rows of it; 0: there is no
 /// room for any. Of slabs that one block has whole, several, as long as all multiprocessors have some.
 template <class Facts>
-int columns_of_stripe(Facts, const slab_columns& all, std::int64_t rows, int resident) {
+constexpr int columns_of_stripe(Facts, const slab_columns& all, std::int64_t rows, int resident) {
   const std::int64_t room = (all.shared_bytes + reserved_of_block) / resident - reserved_of_block - 512,
                      column = rows * Facts::load_bytes + 2 * Facts::state_bytes(Facts::size);
   if (all.inner * column <= room) {
@@ -54,7 +54,7 @@ int columns_of_stripe(Facts, const slab_columns& all, std::int64_t rows, int res
 /// Where everything lies in shared memory. Rows are as far apart there as in memory, modulo 16, so that each lies as it
 /// does there.
 template <class Facts>
-void place_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
+constexpr void place_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
   column_slab_share& s = choice.share;
   int at = s.state_columns() * Facts::state_bytes(Facts::size);
   s.left = at, at += s.deep > 1 ? s.deep * s.state_columns() * Facts::largest_phase : 0;
@@ -71,7 +71,7 @@ void place_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
 }
 
 /// Of the whole launch.
-inline std::int64_t blocks_of(const column_slab_share& s, const slab_columns& all) {
+constexpr std::int64_t blocks_of(const column_slab_share& s, const slab_columns& all) {
   const std::int64_t stripes =
       s.stripes > 1 ? all.slabs * s.stripes : (all.slabs * s.inner + s.columns - 1) / s.columns;
   return stripes * s.blocks;
@@ -82,7 +82,7 @@ inline std::int64_t blocks_of(const column_slab_share& s, const slab_columns& al
 /// While others work, it waits for as long as 160 KB take, and its own bytes once more, and 50 KB for each turn of its
 /// threads.
 template <class Facts>
-void reckon_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
+constexpr void reckon_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
   constexpr double least_row = 650, ends = 86, of_block = 4.6e3, of_cluster = 5.7e3, rows_of_byte = 14, waits = 160e3,
                    waits_by_turn = 49e3;
   const column_slab_share& s = choice.share;
@@ -107,7 +107,7 @@ void reckon_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
 
 /// The least of the forms in which two, three, four or six blocks of a multiprocessor have room.
 template <class Facts>
-column_slab_choice choose_slabs(Facts, const slab_columns& all) {
+constexpr column_slab_choice choose_slabs(Facts, const slab_columns& all) {
   constexpr int least_row = 448;  // bytes of a stripe's row: of shorter ones the copy engine takes too few
   column_slab_choice best;
   for (int blocks = 1; blocks <= most_cluster_blocks && blocks <= all.rows; blocks *= 2) {

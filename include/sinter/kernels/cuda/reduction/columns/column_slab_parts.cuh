@@ -22,9 +22,9 @@ struct column_slab_share {
   int place[most_slab_loads]{}, pitch[most_slab_loads]{};  // bytes: where rows of each load begin, how far apart
   int left = 0, told = 0;  // where threads leave their states, and blocks tell each other
   /// Columns for whose states there is room: their arrays begin at multiples of 16 bytes.
-  SINTER_HOST_DEVICE int state_columns() const { return (columns + 15) / 16 * 16; }
+  SINTER_HOST_DEVICE constexpr int state_columns() const { return (columns + 15) / 16 * 16; }
   /// Columns that each block of a cluster puts together.
-  SINTER_HOST_DEVICE int told_columns() const { return ((columns + blocks - 1) / blocks + 3) / 4 * 4; }
+  SINTER_HOST_DEVICE constexpr int told_columns() const { return ((columns + blocks - 1) / blocks + 3) / 4 * 4; }
 };
 
 namespace detail {
@@ -37,7 +37,7 @@ inline constexpr int slab_row_ends = 30;
 template <class Body>
 struct column_slab_facts;
 template <class... S>
-struct column_slab_facts<body<S...>> {
+struct column_slab_facts<body<S...>> : columns_of_body<body<S...>> {
   using B = body<S...>;
   using facts = body_facts<B>;
   using states = sinter::detail::split_facts<typename without_known<B>::type>;
@@ -143,17 +143,10 @@ struct column_slab_facts<body<S...>> {
   /// How many columns adjoin in all that waits, and lie in 16 bytes as what replaces them; 0: that differs.
   template <class Args>
   static std::int64_t inner(const Args& args) {
-    std::int64_t inner = args.numel;
-    if (!(column_access<S>::template agrees<1>(args, inner) && ...)) return 0;
     const column_bytes at[] = {column_access<S>::find(args)...};
     for (int s = 0; s < size; ++s)
       if (table_of.of[s] >= 0 && !at[s].is_like(at[table_of.load[table_of.of[s]]], 16)) return 0;
-    return inner;
-  }
-  /// Do all rows begin at multiples of so many bytes?
-  template <class Args>
-  static bool is_aligned(const Args& args, int unit) {
-    return (column_access<S>::template is_aligned<1>(args, unit) && ...);
+    return columns_of_body<B>::inner(args);
   }
   /// Bytes from row to row in memory, of each load.
   template <class Args>
