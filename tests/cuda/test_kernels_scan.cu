@@ -42,9 +42,20 @@ using scan_and_sum = body<load<0, T, at_element<O, N>>, compute<ops::add, T, T, 
                           compute<ops::add, float, float, 2, 0>, store<1, T, 3, at_element<O, N>>,
                           reduce<ops::sum, T, float, 3>, store<2, float, 5, at_x>>;
 
+/// An H100 runs so many blocks, or clusters of them, at once.
+constexpr int h100_clusters(int blocks) { return blocks == 1 ? 132 : blocks == 2 ? 66 : blocks == 4 ? 30 : 15; }
+/// As many clusters share a stripe of these columns there. 0: none is asked for.
+template <class Body, class Args>
+void check_peers(const std::string& what, const Args& args, int peers) {
+  const cuda::detail::device_limits h100{132, 232448, false};
+  if constexpr (cuda::detail::column_cluster_facts<Body>::can)
+    if (peers > 0)
+      CHECK_MESSAGE(cuda::detail::find_column_clusters<Body>(args, h100_clusters, h100).share.peers == peers, what);
+}
+
 template <class T, orientation O, long N, long StaticRnumel = -1, long StaticNumel = -1>
 void test_one(const char* name, std::int64_t rows, std::int64_t length, std::size_t shift = 0,
-              std::size_t out_shift = 0) {
+              std::size_t out_shift = 0, int peers = 0) {
   if (!is_sampled()) return;
   const layout<O> where{rows, length};
   const auto a = numbers<T>(static_cast<std::size_t>(rows * length), 1);
@@ -54,6 +65,7 @@ void test_one(const char* name, std::int64_t rows, std::int64_t length, std::siz
   args.pointers[0] = da.data(), args.pointers[1] = out.data(), args.pointers[2] = sums.data();
   args.sizes[0] = O == orientation::row ? length : rows;
   const std::string what = label(name, rows, length, shift ? "misaligned" : "");
+  check_peers<one_scan<T, O, N>>(what, args, peers);
   launch<one_scan<T, O, N>, O, StaticRnumel, StaticNumel>(what, args);
   args.pointers[1] = beside.data();
   launch<scan_and_sum<T, O, N>, O, StaticRnumel, StaticNumel>(what + " with sums", args);
@@ -174,7 +186,7 @@ namespace {
 
 /// x = cumsum(x), over itself.
 template <class T>
-void test_in_place(const char* name, std::int64_t columns, std::int64_t length, std::size_t shift) {
+void test_in_place(const char* name, std::int64_t columns, std::int64_t length, std::size_t shift, int peers = 0) {
   if (!is_sampled()) return;
   using B = body<load<0, T, at_column<d0>>, scan<ops::cumsum, T, float, 0>, store<1, T, 1, at_column<d0>>>;
   const auto a = numbers<T>(static_cast<std::size_t>(columns * length), 1);
@@ -182,6 +194,7 @@ void test_in_place(const char* name, std::int64_t columns, std::int64_t length, 
   auto args = make_args<2, 0, 1>(columns, length);
   args.pointers[0] = data.data(), args.pointers[1] = data.data(), args.sizes[0] = columns;
   const std::string what = label(name, columns, length, shift ? "misaligned" : "");
+  check_peers<B>(what, args, peers);
   launch<B, orientation::column>(what, args);
   std::vector<double> expected(a.size());
   for (std::size_t k = 0; k < a.size(); ++k) {
@@ -193,7 +206,7 @@ void test_in_place(const char* name, std::int64_t columns, std::int64_t length, 
   data.check_guards(what);
 }
 
-/// How a scan of columns is shared on an H100, or an H200: so many blocks, or clusters, run at once there.
+/// How a scan of columns is shared on an H100, or a device with faster memory.
 template <class T>
 constexpr cuda::column_cluster_share chosen_share(std::int64_t columns, std::int64_t rows, bool fast_memory = false) {
   using facts = cuda::detail::column_cluster_facts<one_scan<T, orientation::column, d0>>;
@@ -207,8 +220,7 @@ constexpr cuda::column_cluster_share chosen_share(std::int64_t columns, std::int
                                           aligned ? 0 : in_sector - 1,
                                           columns * rows / 32,
                                           limits.microseconds(2.0 * sizeof(T) * double(columns * rows))};
-  const auto clusters_of = [](int blocks) { return blocks == 1 ? 132 : blocks == 2 ? 66 : blocks == 4 ? 30 : 15; };
-  return cuda::detail::choose_column_clusters(facts{}, all, clusters_of, limits).share;
+  return cuda::detail::choose_column_clusters(facts{}, all, h100_clusters, limits).share;
 }
 
 }  // namespace
@@ -253,7 +265,8 @@ namespace {
 
 /// z = cumsum(x y) around the middle axis of [batches, length, inner], or, broadcast, with one x for all batches.
 template <class T, long Inner, bool Broadcast>
-void test_middle(const char* name, std::int64_t batches, std::int64_t length, std::int64_t inner, std::size_t shift) {
+void test_middle(const char* name, std::int64_t batches, std::int64_t length, std::int64_t inner, std::size_t shift,
+                 int peers = 0) {
   if (!is_sampled()) return;
   using every = at<0, x_term<d1, Inner>, x_term<1, 1, Inner>, r_term<Inner>>;
   using same = std::conditional_t<Broadcast, at<0, x_term<1, 1, Inner>, r_term<Inner>>, every>;
@@ -266,6 +279,7 @@ void test_middle(const char* name, std::int64_t batches, std::int64_t length, st
   args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = out.data();
   args.sizes[0] = inner, args.sizes[1] = length * inner;
   const std::string what = label(name, batches * inner, length, shift ? "misaligned" : "");
+  check_peers<B>(what, args, peers);
   launch<B, orientation::column>(what, args);
   std::vector<double> expected(size);
   for (std::size_t k = 0; k < size; ++k) {
@@ -284,13 +298,37 @@ void test_middle(const char* name, std::int64_t batches, std::int64_t length, st
 TEST_CASE("scans: long columns that clusters of blocks share") {
   constexpr auto column = orientation::column;
   for (const std::size_t shift : {0, 1, 5}) {
-    test_one<float, column, d0>("stripes f32, by clusters", 523, 17000, shift, shift);
-    test_one<float, column, d0>("stripes f32, by clusters", 131, 40003, shift, shift);
-    test_one<bf16, column, d0>("stripes bf16, by clusters", 1001, 8000, shift, shift);
-    test_one<bf16, column, d0>("stripes bf16, by clusters", 257, 60001, shift, shift);
+    test_one<float, column, d0>("stripes f32, by clusters", 523, 17000, shift, shift, 5);
+    test_one<float, column, d0>("stripes f32, by clusters", 131, 40003, shift, shift, 5);
+    test_one<bf16, column, d0>("stripes bf16, by clusters", 1001, 8000, shift, shift, 2);
+    test_one<bf16, column, d0>("stripes bf16, by clusters", 257, 60001, shift, shift, 5);
+    test_one<bf16, column, d0>("stripes bf16, by clusters, in rounds", 2500, 3000, shift, shift, 3);
   }
-  test_middle<bf16, d0, false>("middle scan bf16, by clusters", 2, 20000, 301, 1);
-  test_middle<float, d0, false>("middle scan f32, by clusters", 4, 12000, 131, 3);
+  test_one<bf16, column, d0>("stripes bf16, by clusters, of whole sectors", 624, 20000, 0, 0, 5);
+  test_in_place<bf16>("scan in place bf16, by clusters", 624, 20000, 0, 5);
+  test_middle<bf16, d0, false>("middle scan bf16, by clusters", 2, 20000, 301, 1, 5);
+  test_middle<float, d0, false>("middle scan f32, by clusters", 4, 12000, 131, 3, 3);
+}
+
+TEST_CASE("scans: what clusters have told in a launch before is not taken for this one's") {
+  constexpr std::int64_t columns = 523, length = 17000;
+  using B = one_scan<float, orientation::column, d0>;
+  const auto a = numbers<float>(columns * length, 1), b = numbers<float>(columns * length, 2);
+  device_array<float> da(a), db(b), out(a.size()), again(a.size());
+  auto args = make_args<2, 0, 1>(columns, length);
+  args.sizes[0] = columns;
+  const auto scan = [&](device_array<float>& in, device_array<float>& to, cuda::kernel_memory& memory) {
+    args.pointers[0] = in.data(), args.pointers[1] = to.data();
+    cuda::scan_kernel<B, orientation::column>(args, memory, nullptr, "per_test");
+  };
+  const auto size = scan_workspace<B, orientation::column>(columns, length);
+  run_with_memory("alone", size, [&](cuda::kernel_memory& memory) { scan(db, out, memory); });
+  check_peers<B>("by clusters", args, 5);
+  run_with_memory("behind another", size, [&](cuda::kernel_memory& memory) {
+    scan(da, again, memory), scan(db, again, memory);
+  });
+  const auto expected = out.host();
+  check_close("behind another", again.host(), [&](std::size_t k) { return expected[k]; }, 0, 0);
 }
 
 TEST_CASE("scans: columns over what they are of") {

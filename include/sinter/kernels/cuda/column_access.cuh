@@ -54,7 +54,7 @@ struct column_bytes {
 template <class S>
 struct column_access {
   static constexpr bool is_store = false;
-  static constexpr long inner = 0, pitch = 0, apart = 0;
+  static constexpr long offset = 0, inner = 0, pitch = 0, apart = 0;
   static constexpr int bytes_of(int) { return 0; }
   template <class Args>
   static column_bytes find(const Args&) {
@@ -73,7 +73,7 @@ template <int Slot, class T, class At>
 struct column_access<load<Slot, T, At, -1>> {
   static constexpr auto place = column_place<At>::facts;
   static constexpr bool is_store = false;
-  static constexpr long inner = place.inner, pitch = place.pitch, apart = place.apart;
+  static constexpr long offset = place.offset, inner = place.inner, pitch = place.pitch, apart = place.apart;
   /// Of an element, if `width` of them are a vector; otherwise 0.
   static constexpr int bytes_of(int width) {
     return place.plain && at_pattern<At>::of(loop_var::x, width).kind == access::contiguous

@@ -87,8 +87,8 @@ constexpr column_cluster_choice share_columns(Facts, const scanned_columns& all,
     const std::int64_t of_stripe = quotient(s.parts, s.sharing());
     if (of_stripe * quotient(s.stripes, at_once) < least_cluster_turns) break;
     // What one cluster has told the others have read when it has gone twice around its places.
-    s.told = static_cast<int>(of_stripe < 2 * s.slots ? of_stripe : 2 * s.slots);
-    if (peers > 1 && std::int64_t(s.told) * peers * s.stripes * s.places() > all.states) break;
+    s.told_turns = static_cast<int>(of_stripe < 2 * s.slots ? of_stripe : 2 * s.slots);
+    if (peers > 1 && std::int64_t(s.told_turns) * peers * s.stripes * s.places() > all.states) break;
     s.at_once = static_cast<int>(at_once < s.stripes ? at_once : s.stripes);
     choice.cost = reckon_columns(Facts{}, s, of_stripe, all.memory, limits.multiprocessors);
     return choice;
@@ -111,6 +111,29 @@ constexpr column_cluster_choice choose_column_clusters(Facts, const scanned_colu
   return best;
 }
 
+/// How a body is scanned so; no stripes: it is left to rings (column_ring.cuh). Those are quicker at rows of whole
+/// sectors of elements of four bytes, and as quick at other rows of whole vectors; but of few columns many blocks share
+/// a stripe there, or have none. What they reach of a copy's speed is the least that a share must have. Where rows begin anywhere, a stripe must not read beside its columns what another one
+/// has written over.
+template <class Body, class Clusters, class Args>
+column_cluster_choice find_column_clusters(const Args& args, const Clusters& clusters_of, const device_limits& limits) {
+  using facts = column_cluster_facts<Body>;
+  constexpr bool wide = facts::smallest >= 4;
+  constexpr int in_sector = 32 / facts::smallest;
+  const std::int64_t inner = facts::inner(args);
+  const bool aligned = facts::is_aligned(args, 32), few = args.numel * facts::smallest < (wide ? 4224 : 1280);
+  if (inner == 0 || !facts::replaces(args) || (!aligned && facts::overwrites(args)) || (wide && aligned && !few))
+    return {};
+  const std::int64_t parts = sinter::detail::most_scan_parts(orientation::column, args.numel, args.rnumel);
+  scanned_columns all{inner, args.numel / inner, args.rnumel, aligned ? in_sector : 1, aligned ? 0 : in_sector - 1};
+  if (parts > 1) all.states = sinter::detail::slots_of(orientation::column, parts) * args.numel;
+  all.memory =
+      limits.microseconds(double(args.numel) * double(args.rnumel) * (facts::load_bytes + facts::result_bytes));
+  const auto best = choose_column_clusters(facts{}, all, clusters_of, limits);
+  const double least = !facts::is_aligned(args, 16) ? 0.3 : wide && aligned ? 0.88 : few ? 0.55 : 0.82;
+  return all.memory + cluster_start < least * best.cost ? column_cluster_choice{} : best;
+}
+
 template <class Body, bool Alone, class Args>
 auto column_cluster_kernel(const device_limits& limits, const char* name) {
   void (*const kernel)(Args, column_cluster_share) = &scan_columns_in_clusters<Body, Alone, Args>;
@@ -119,47 +142,24 @@ auto column_cluster_kernel(const device_limits& limits, const char* name) {
   return kernel;
 }
 
-/// What part of a copy's speed columns must have here that are not left to rings (column_ring.cuh). Those are as quick
-/// at rows of whole vectors, at whole sectors of elements of four bytes quicker, but of few columns many blocks share a
-/// stripe there, or have none.
-template <class Facts, class Args>
-double least_cluster_speed(Facts, const Args& args) {
-  constexpr bool wide = Facts::smallest >= 4;
-  const bool few = args.numel * Facts::smallest < (wide ? 4224 : 1280);
-  if (wide && Facts::is_aligned(args, 32)) return few ? 0.88 : 1;
-  return Facts::is_aligned(args, 16) && !few ? 0.82 : 0.3;
-}
-
-/// False: nothing was launched. Left to rings is, too, where rows begin anywhere, what is written over what is read: a
-/// stripe must not read beside its columns then.
+/// False: nothing was launched.
 template <class... S, class Args>
 bool launch_column_clusters(body<S...>, const Args& args, kernel_memory& memory, cudaStream_t stream,
                             const char* name) {
   using B = body<S...>;
-  using facts = column_cluster_facts<B>;
-  if constexpr (facts::can && kernels_overlap) {
-    constexpr int in_sector = 32 / facts::smallest;
-    const std::int64_t inner = facts::inner(args);
-    const bool aligned = facts::is_aligned(args, 32);
-    if (inner == 0 || !facts::replaces(args) || (!aligned && facts::overwrites(args))) return false;
+  if constexpr (column_cluster_facts<B>::can && kernels_overlap) {
     const device_limits limits = limits_of_device(name);
-    const std::int64_t parts = sinter::detail::most_scan_parts(orientation::column, args.numel, args.rnumel);
-    scanned_columns all{inner, args.numel / inner, args.rnumel, aligned ? in_sector : 1, aligned ? 0 : in_sector - 1};
-    if (parts > 1) all.states = sinter::detail::slots_of(orientation::column, parts) * args.numel;
-    all.memory =
-        limits.microseconds(double(args.numel) * double(args.rnumel) * (facts::load_bytes + facts::result_bytes));
     const auto alone = column_cluster_kernel<B, true, Args>(limits, name),
                together = column_cluster_kernel<B, false, Args>(limits, name);
     static constinit std::atomic<std::uint64_t> known[64];
     const cluster_counts counts(reinterpret_cast<const void*>(together), column_cluster_warps<false>::threads,
                                 limits.shared_bytes, known, name);
     const auto clusters_of = [&](int blocks) { return blocks == 1 ? limits.multiprocessors : counts.of(blocks); };
-    const column_cluster_choice best = choose_column_clusters(facts{}, all, clusters_of, limits);
-    if (!best || all.memory + cluster_start < least_cluster_speed(facts{}, args) * best.cost) return false;
-    column_cluster_share share = best.share;
+    column_cluster_share share = find_column_clusters<B>(args, clusters_of, limits).share;
+    if (share.stripes == 0) return false;
     if (share.peers > 1) share.counter = memory.counters(stream, name), share.states = memory.states();
     const dim3 grid(static_cast<unsigned>(share.at_once * share.sharing()));
-    const int bytes = column_cluster_storage::of(share, facts{}).bytes(share.slots);
+    const int bytes = column_cluster_storage::of(share, column_cluster_facts<B>{}).bytes(share.slots);
     if (share.blocks == 1)
       launch(alone, grid, dim3(column_cluster_warps<true>::threads), bytes, stream, name, args, share);
     else

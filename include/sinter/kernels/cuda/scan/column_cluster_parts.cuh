@@ -14,10 +14,10 @@ namespace sinter::cuda {
 /// `stripes` of columns, of `parts` of `rows` each. Columns adjoin up to `inner` of them, which are `stripes_of_inner`.
 /// A stripe has `columns`, at most, of which it stores whole sectors: where rows begin anywhere, it scans the `beside`
 /// columns in front of them, too, that may be in its first sector. The `blocks` of a cluster share a stripe, or those
-/// of `peers` such clusters, which tell each other by `states` in memory, for `told` turns; `counter` says when those
+/// of `peers` such clusters, which tell each other by `states` in memory, for `told_turns`; `counter` says when those
 /// are cleared. Stripes are taken so many `at_once`. Each block has `slots` places for parts.
 struct column_cluster_share {
-  int inner, stripes_of_inner, stripes, at_once, columns, beside, rows, parts, blocks, peers, slots, told;
+  int inner, stripes_of_inner, stripes, at_once, columns, beside, rows, parts, blocks, peers, slots, told_turns;
   unsigned* counter;
   void* states;
   /// Blocks of a stripe.

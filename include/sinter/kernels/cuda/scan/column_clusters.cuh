@@ -1,10 +1,11 @@
 // Columns scanned by blocks that stay. The copy engine moves whole rows of a stripe of columns in both directions; a
 // stripe is as wide as it takes for all multiprocessors to have as much to do. A block has a stripe alone, or those of
 // a cluster take its parts in turn: each folds its own and learns from the others, through their shared memory, what is
-// before it; or those of several clusters, which tell each other what all their parts of a turn fold to. A thread has a
-// column and walks down the rows of a part.
-// Warps have different duties, and meet at barriers in shared memory only: some send for parts, some fold them, some
-// put the blocks in order, some scan, some store. The same states are always combined in the same order.
+// before it; or those of several clusters, which tell each other in memory what all their parts of a turn fold to. A
+// thread has a column and walks down the rows of a part.
+// Warps have different duties, and those of a block meet at barriers in shared memory only: some send for parts, some
+// fold them, some put the blocks in order, some tell other clusters, some scan, some store. The same states are always
+// combined in the same order.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -38,7 +39,7 @@ class column_clusters {
       for (int slot = 0; slot < share_.slots; ++slot) {
         barrier_begin(arrived(slot), warp_arrivals * warps::senders);
         barrier_begin(scanned(slot), warp_arrivals * warps::scanners);
-        barrier_begin(stored(slot), warp_arrivals * (warps::storers + warps::folders));
+        barrier_begin(stored(slot), warp_arrivals * (warps::storers + warps::folders + warps::tellers));
         if constexpr (!Alone) barrier_begin(gathered(slot), warps::tellers), barrier_begin(known(slot));
       }
       barriers_begun();
@@ -92,6 +93,7 @@ class column_clusters {
           state = tell_blocks<scan>(at, column, state);
         });
       }
+      barrier_arrive_as_warp(stored(at.slot));
     });
   }
 
@@ -101,7 +103,7 @@ class column_clusters {
     if (share_.peers == 1) return;
     const int column = number * 32 + lane();
     for_each_turn([&](const position& at) {
-      if (at.turn < share_.told && column < columns_of(at, at.rank))
+      if (at.turn < share_.told_turns && column < columns_of(at, at.rank))
         published(at, at.turn, column)[own_peer(at) * share_.places()].clear();
     });
     __syncwarp();
@@ -154,7 +156,8 @@ class column_clusters {
     return memory_ + static_cast<unsigned>(slot * storage_.place);
   }
   /// Barriers say that a part is there; that what all blocks told of it is, and what is before it; that it was scanned;
-  /// that it was folded and has left.
+  /// that it was folded and has left. Warps of all duties wait at one and arrive at another in each turn, also those
+  /// that have no column in it: none may fall behind by as many turns as there are places.
   __device__ __forceinline__ unsigned arrived(int slot) const {
     return place(share_.slots) + static_cast<unsigned>(slot * ring_barriers * 8);
   }
@@ -203,7 +206,7 @@ class column_clusters {
       for (auto& state : lanes_of<decltype(of)::number>(so_far)) state = decltype(of)::init();
     });
   }
-  /// Until all blocks have told what their parts fold to. For one kind of warps, `number` of them.
+  /// Until all blocks have told what their parts fold to. For publishers, if clusters share a stripe, else for tellers.
   __device__ __forceinline__ void gather(const position& at, int number) const {
     if (lane() == 0)
       barrier_arrive(gathered(at.slot), number == 0 ? columns_of(at, at.rank) * share_.blocks * facts::state_bytes : 0);
@@ -244,6 +247,8 @@ class column_clusters {
     return state.value();
   }
 
+  static_assert(Alone || (warps::publishers == warps::tellers &&
+                          warps::most_columns <= 32 * warps::tellers * most_cluster_blocks));
   /// tell, where clusters share a stripe: a lane has one column, and asks a turn ahead for what the clusters have
   /// published of it.
   __device__ __forceinline__ void tell_among(int number) const {
@@ -254,23 +259,27 @@ class column_clusters {
     word seen[most_column_peers];
     for_each_turn([&](const position& at) {
       wait_for_words(gathered(at.slot), at.odd);
-      if (column >= columns_of(at, at.rank)) return;
-      if (at.is_first_turn()) begin_stripe(so_far), ask(seen, published(at, 0, column));
-      while (!are_there(seen, mark_of(at))) ask(seen, published(at, at.turn, column));
-      unsigned told[most_column_peers];
+      if (column < columns_of(at, at.rank)) tell_column(at, column, so_far, seen);
+      barrier_arrive_as_warp(stored(at.slot));
+    });
+  }
+  __device__ __forceinline__ void tell_column(const position& at, int column, scan_states<Body, 1>& so_far,
+                                              word (&seen)[most_column_peers]) const {
+    if (at.is_first_turn()) begin_stripe(so_far), ask(seen, published(at, 0, column));
+    while (!are_there(seen, mark_of(at))) ask(seen, published(at, at.turn, column));
+    unsigned words[most_column_peers];
 #pragma unroll
-      for (int k = 0; k < most_column_peers; ++k) told[k] = seen[k].value();
-      if ((at.turn + 1) * share_.sharing() < share_.parts) ask(seen, published(at, at.turn + 1, column));
-      each_scan<scans, Body>([&](auto of) {
-        using scan = decltype(of);
-        auto &after = lanes_of<scan::number>(so_far)[0], before = after;
+    for (int k = 0; k < most_column_peers; ++k) words[k] = k < share_.peers ? seen[k].value() : 0;
+    if ((at.turn + 1) * share_.sharing() < share_.parts) ask(seen, published(at, at.turn + 1, column));
+    each_scan<scans, Body>([&](auto of) {
+      using scan = decltype(of);
+      auto &after = lanes_of<scan::number>(so_far)[0], before = after;
 #pragma unroll
-        for (int k = 0; k < most_column_peers; ++k) {
-          if (k == own_peer(at)) before = after;
-          if (k < share_.peers) after = scan::combine(after, from_word<scan>(told[k]));
-        }
-        tell_blocks<scan>(at, column, before);
-      });
+      for (int k = 0; k < most_column_peers; ++k) {
+        if (k == own_peer(at)) before = after;
+        if (k < share_.peers) after = scan::combine(after, from_word<scan>(words[k]));
+      }
+      tell_blocks<scan>(at, column, before);
     });
   }
   __device__ __forceinline__ void ask(word (&seen)[most_column_peers], const word* from) const {
@@ -289,7 +298,7 @@ class column_clusters {
   __device__ __forceinline__ int own_peer(const position& at) const { return at.number() / share_.blocks; }
   /// What the first of them publishes of a column; others follow, share.places() apart.
   __device__ __forceinline__ word* published(const position& at, int turn, int column) const {
-    const std::int64_t line = std::int64_t(at.stripe) * share_.told + turn % share_.told;
+    const std::int64_t line = std::int64_t(at.stripe) * share_.told_turns + turn % share_.told_turns;
     return static_cast<word*>(share_.states) + line * share_.peers * share_.places() + begin_of(at, at.rank) + column;
   }
   __device__ __forceinline__ meeting_place cleared() const {

@@ -44,7 +44,8 @@ struct column_slab_facts<body<S...>> : columns_of_body<body<S...>> {
   static constexpr int size = static_cast<int>(sizeof...(S)), last = facts::num_phases - 1;
 
   /// The loads that wait in shared memory, in order, and the results of the last phase, each of which lies where such a
-  /// load of as many bytes lay, one with the same index if there is one; nobody reads that any more then.
+  /// load of as many bytes in front of it lay, one with the same index if there is one; nobody reads that any more
+  /// then.
   struct table {
     int loads = 0, load[most_slab_loads]{}, of[size + 1]{};
     bool fits = true;
@@ -52,8 +53,13 @@ struct column_slab_facts<body<S...>> : columns_of_body<body<S...>> {
   static constexpr bool stores[size + 1] = {column_access<S>::is_store..., false};
   static constexpr table table_of = [] {
     constexpr int bytes[] = {column_access<S>::bytes_of(1)..., 0};
-    constexpr long inner[] = {column_access<S>::inner..., 0}, pitch[] = {column_access<S>::pitch..., 0},
-                   apart[] = {column_access<S>::apart..., 0};
+    constexpr long index[][4] = {
+        {column_access<S>::offset, column_access<S>::inner, column_access<S>::pitch, column_access<S>::apart}..., {}};
+    const auto is_alike = [&](int a, int b) {
+      for (int i = 0; i < 4; ++i)
+        if (index[a][i] != index[b][i]) return false;
+      return true;
+    };
     table t{};
     for (int s = 0; s < size; ++s) {
       t.of[s] = -1;
@@ -67,9 +73,8 @@ struct column_slab_facts<body<S...>> : columns_of_body<body<S...>> {
         if (bytes[s] == 0 || !stores[s] || phase_facts<B>::first(s) != last) continue;
         for (int k = 0; k < t.loads && t.of[s] < 0; ++k) {
           const int other = t.load[k];
-          if (taken[k] || bytes[other] != bytes[s]) continue;
-          if (alike && (inner[other] != inner[s] || pitch[other] != pitch[s] || apart[other] != apart[s])) continue;
-          taken[k] = true, t.of[s] = k;
+          if (!taken[k] && other < s && bytes[other] == bytes[s] && (!alike || is_alike(other, s)))
+            taken[k] = true, t.of[s] = k;
         }
       }
     return t;
