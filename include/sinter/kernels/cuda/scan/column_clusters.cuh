@@ -208,6 +208,7 @@ class column_clusters {
   }
   /// Until all blocks have told what their parts fold to. For publishers, if clusters share a stripe, else for tellers.
   __device__ __forceinline__ void gather(const position& at, int number) const {
+    __syncwarp();
     if (lane() == 0)
       barrier_arrive(gathered(at.slot), number == 0 ? columns_of(at, at.rank) * share_.blocks * facts::state_bytes : 0);
     wait_for_words(gathered(at.slot), at.odd);

@@ -271,6 +271,8 @@ class column_slab {
         leave<P, N>(column, combine_states<S, 4>(deep, 1, 0, [&](int k) { return states[k * columns]; }));
       });
       __syncthreads();
+    } else if (P > 0 && blocks > 1) {
+      __syncthreads();  // the barriers go on only when no warp waits at them for the phase before
     }
     if (blocks > 1) {
       const int each = share_.told_columns(), first = part_ * each, end = min(first + each, columns_);
