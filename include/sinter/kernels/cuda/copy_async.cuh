@@ -266,7 +266,7 @@ class block_copies {
   __device__ __forceinline__ void put(void* global, const void* shared, int bytes) const {
     if (leads() && bytes > 0) copy_back(global, shared, bytes);
   }
-  /// Shared memory stays until all of it is read.
+  /// Shared memory stays until all of it is read: known to the first thread, to others behind the next barrier.
   __device__ __forceinline__ void finish() const {
     if (leads()) copy_back_wait();
   }

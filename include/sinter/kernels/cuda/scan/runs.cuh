@@ -241,11 +241,9 @@ __global__ void __launch_bounds__(detail::short_block, detail::scan_run_blocks<B
     detail::tile<tiling> tile;
     tile.staging = next;
     more = share.rows == 0 && (number + 1) * share.part - inside < static_cast<int>(args.rnumel);
+    if (more) engine.finish();  // with what was put from where the next one comes; in front of a barrier, for all
     engine.wait(static_cast<unsigned>(number / 2 % 2));
-    if (more) {
-      engine.finish();  // with what was put from where the next one comes
-      next = fetch(number + 1);
-    }
+    if (more) next = fetch(number + 1);
     const detail::scan_run_place at(args, share, number, inside);
     const int row_begin = tile.staging.half + own_row * at.run.length;
     const int before = tiling::in_words ? row_begin & 1 : 0, mine = thread * width - before;
