@@ -48,9 +48,10 @@ constexpr int h100_clusters(int blocks) { return blocks == 1 ? 132 : blocks == 2
 template <class Body, class Args>
 void check_peers(const std::string& what, const Args& args, int peers) {
   const cuda::detail::device_limits h100{132, 232448, false};
+  int found = 0;
   if constexpr (cuda::detail::column_cluster_facts<Body>::can)
-    if (peers > 0)
-      CHECK_MESSAGE(cuda::detail::find_column_clusters<Body>(args, h100_clusters, h100).share.peers == peers, what);
+    found = cuda::detail::find_column_clusters<Body>(args, h100_clusters, h100).share.peers;
+  if (peers > 0) CHECK_MESSAGE(found == peers, what);
 }
 
 template <class T, orientation O, long N, long StaticRnumel = -1, long StaticNumel = -1>

@@ -34,7 +34,7 @@ struct column_cluster_choice {
     return *this && (!other || cost < other.cost);
   }
 };
-/// Fitted to 290 forms of 64 cases on an H100 (docs/performance.md): the longest of what the engine takes for its
+/// Fitted to 337 forms of 64 cases on an H100 (docs/performance.md): the longest of what the engine takes for its
 /// copies of rows, the threads for elements, the blocks for telling each other, the memory; and some of the rest.
 template <class Facts>
 constexpr double reckon_columns(Facts, const column_cluster_share& s, std::int64_t turns_of_stripe, double memory,
