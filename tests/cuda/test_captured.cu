@@ -1,5 +1,6 @@
 // captured: replays of one CUDA graph against direct calls, with the recorded and with other arguments: pointers,
-// values, extents; graphs of several kernels, of foreign matmuls, of split reductions, of none; what moves and throws.
+// values, extents; graphs of several kernels, of foreign matmuls, of split reductions, of scans, of none; what moves and
+// throws.
 // SPDX-License-Identifier: BSL-1.0
 #include <doctest/doctest.h>
 
@@ -116,6 +117,24 @@ TEST_CASE("captured: a replay runs once, in any stream, and reductions split or 
   place::check(cudaStreamSynchronize(other));
   CHECK(total.read()[0] == 2010 + 12.5f * most);
   place::check(cudaStreamDestroy(other));
+}
+
+/// Of so many rows several clusters of blocks share the columns, and wait for each other (column_clusters.cuh).
+TEST_CASE("captured: a scan whose blocks must run at once") {
+  using M = si::tensor<float, si::dyn, si::dyn>;
+  constexpr auto f = si::fuse<M>([](auto x) { return si::cumsum(x, si::axis<0>); });
+  constexpr std::int64_t most = 17000, columns = 523;
+  const floats x1(most * columns, 1), x2(most * columns, 2), out(most * columns), expected(most * columns);
+  si::captured g(f, M(x1.data(), most, columns), M(out.data(), most, columns));
+  for (const std::int64_t rows : {most, std::int64_t(40), most})
+    for (const floats* x : {&x1, &x2}) {
+      CAPTURE(rows);
+      place::check(cudaMemset(out.data(), 0, most * columns * 4));
+      place::check(cudaMemset(expected.data(), 0, most * columns * 4));
+      f(place::executor(), M(x->data(), rows, columns), M(expected.data(), rows, columns));
+      for (int i = 0; i < 3; ++i) g(place::executor(), M(x->data(), rows, columns), M(out.data(), rows, columns));
+      CHECK(same_bits(out.read(), expected.read()));
+    }
 }
 
 TEST_CASE("captured: a wrong call throws and leaves the graph as it was") {
