@@ -175,6 +175,9 @@ inline constexpr bool reduces_in =
 /// The reduction of whose state reduction S is a part, or -1.
 template <class S>
 inline constexpr int part_of = -1;
+/// Is it a reduction with a state of its own?
+template <class S>
+inline constexpr bool has_state = reduction_of<S>::is&& part_of<S> < 0;
 
 /// Their numbers, for what is done with each of them.
 template <class Body, int P>
@@ -233,8 +236,8 @@ inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::i
 
 /// The same of a tile across memory, for each of its columns.
 template <class S, class Tiling>
-inline constexpr bool folds_items = Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 &&
-                                    reduction_of<S>::folds_arrays;
+inline constexpr bool folds_items =
+    Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 && reduction_of<S>::folds_arrays;
 
 template <class Body, class Tiling>
 inline constexpr bool folds_any_items = false;

@@ -69,14 +69,7 @@ __device__ __forceinline__ void combine_column(typename Fold::state (&states)[Wi
 
 template <bool Wanted, int I, class S, int Width, class Accumulators>
 __device__ __forceinline__ void combine_column_of(Accumulators& acc, int along, unsigned char* storage) {
-  if constexpr (Wanted) combine_column<reduction_of<S>, Width>(lanes_of<I>(acc), along, storage);
-}
-template <bool Wanted, int I, class S, int Width, class Accumulators, class Frame>
-__device__ __forceinline__ void finish_column_of(Accumulators& acc, Frame& f) {
-  if constexpr (Wanted) {
-#pragma unroll
-    for (int j = 0; j < Width; ++j) lanes_of<I>(f)[j] = reduction_of<S>::finish(lanes_of<I>(acc)[j]);
-  }
+  if constexpr (Wanted && has_state<S>) combine_column<reduction_of<S>, Width>(lanes_of<I>(acc), along, storage);
 }
 template <int P, int Width, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void combine_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc, int along,

@@ -89,6 +89,18 @@ __device__ __forceinline__ void combine_collected(Accumulators& acc, int thread,
   }
 }
 
+/// The results of Width columns.
+template <bool Wanted, int I, class S, int Width, class Accumulators, class Frame>
+__device__ __forceinline__ void finish_column_of(Accumulators& acc, Frame& f) {
+  if constexpr (Wanted) {
+#pragma unroll
+    for (int j = 0; j < Width; ++j) {
+      if constexpr (has_state<S>) lanes_of<I>(f)[j] = reduction_of<S>::finish(lanes_of<I>(acc)[j]);
+      else lanes_of<I>(f)[j] = reduction_of<S>::finish_part(lanes_of<part_of<S>>(acc)[j]);
+    }
+  }
+}
+
 /// Where the states of whole columns are left.
 template <class... S>
 SINTER_HOST_DEVICE split_part whole_of(const split_part& part, std::int64_t numel, body<S...>) {
@@ -101,7 +113,7 @@ template <int Width, class Accumulators, class... S, std::size_t... I>
 __device__ __forceinline__ void publish_columns(body<S...>, std::index_sequence<I...>, Accumulators& acc,
                                                 const split_part& part, std::int64_t numel, std::int64_t x, int split) {
   using B = body<S...>;
-  (publish_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, part, numel, x, split), ...);
+  (publish_column<has_state<S>, static_cast<int>(I), S, Width, B>(acc, part, numel, x, split), ...);
 }
 /// What follows from the states of one column. Where elements follow, for which all rows are walked again, these states
 /// stay behind those of the parts.
@@ -117,10 +129,7 @@ __device__ __forceinline__ void finish_single_column(body<S...> all, std::index_
   tile.fixed = x;
   frame<Body, single> f;
   evaluate<rows_of_phase<Body, 0>>(f, tile, args, true);
-  const auto finish = [&]<int N, class Reduction>() {
-    if constexpr (Reduction::is) lanes_of<N>(f)[0] = Reduction::finish(lanes_of<N>(acc)[0]);
-  };
-  (finish.template operator()<static_cast<int>(I), reduction_of<S>>(), ...);
+  (finish_column_of<reduction_of<S>::is, static_cast<int>(I), S, 1>(acc, f), ...);
   evaluate<rows_of_phase<Body, 1>>(f, tile, args, true);
 }
 
@@ -149,10 +158,10 @@ __device__ __forceinline__ void combine_met(body<S...> body, std::index_sequence
     const bool ok = x < columns.end;
     accumulators<B, 1> acc;
     if (thread < threads)
-      (collect_column<reduction_of<S>::is, static_cast<int>(I), S, B>(acc, part, numel, ok ? x : columns.end - 1,
-                                                                      thread / along, deep),
+      (collect_column<has_state<S>, static_cast<int>(I), S, B>(acc, part, numel, ok ? x : columns.end - 1,
+                                                               thread / along, deep),
        ...);
-    (combine_collected<reduction_of<S>::is, static_cast<int>(I), S>(acc, thread, along, deep, storage), ...);
+    (combine_collected<has_state<S>, static_cast<int>(I), S>(acc, thread, along, deep, storage), ...);
     if (ok && thread < along) finish_single_column(body, numbers, args, acc, part, x);
   }
 }

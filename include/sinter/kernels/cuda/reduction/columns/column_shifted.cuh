@@ -104,7 +104,25 @@ __device__ __forceinline__ void finish_whole(Body body, std::index_sequence<I...
   evaluate<rows_of_phase<Body, 1>>(f, tile, args, true);
 }
 
-/// After all rows: results, or what a part leaves. The columns of the set.
+/// After all rows: threads leave their states, and those of equal lead combine them. So many states of each column are
+/// left, which find_column looks for.
+template <int Width, class... S, std::size_t... I, class Accumulators>
+__device__ __forceinline__ int combine_leads(body<S...>, std::index_sequence<I...>, Accumulators& acc, int along,
+                                             const row_shift& shift, unsigned char* storage) {
+  using B = sinter::body<S...>;
+  const int thread = static_cast<int>(threadIdx.x), period = shift.step == 0 ? 1 : Width;
+  int leads = column_block / along;
+  (leave_lanes<has_state<S>, static_cast<int>(I), S, Width, B>(acc, storage), ...);
+  for (; leads > period; leads /= 2) {
+    __syncthreads();
+    const int distance = leads / 2 * along;
+    if (thread < distance) (combine_alike<has_state<S>, static_cast<int>(I), S, Width, B>(storage, distance), ...);
+  }
+  __syncthreads();
+  return leads;
+}
+
+/// Then results, or what a part leaves. The columns of the set.
 template <int Width, class... S, std::size_t... I, class Accumulators, class Args>
 __device__ __forceinline__ shared_columns finish_shifted(body<S...> body, std::index_sequence<I...> numbers,
                                                          Accumulators& acc, const Args& args, const split_part& part,
@@ -112,63 +130,67 @@ __device__ __forceinline__ shared_columns finish_shifted(body<S...> body, std::i
                                                          int split, unsigned char* storage) {
   using B = sinter::body<S...>;
   const int thread = static_cast<int>(threadIdx.x), along = shape.along;
-  const int period = shift.step == 0 ? 1 : Width;
-  int leads = column_block / along;
-  (leave_lanes<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(acc, storage), ...);
-  for (; leads > period; leads /= 2) {
-    __syncthreads();
-    const int distance = leads / 2 * along;
-    if (thread < distance)
-      (combine_alike<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(storage, distance), ...);
-  }
-  __syncthreads();
+  const int leads = combine_leads<Width>(body, numbers, acc, along, shift, storage);
   const std::int64_t first = static_cast<std::int64_t>(set) * shape.span;
   const std::int64_t end = first + shape.span < args.numel ? first + shape.span : args.numel;
   for (int c = thread; c < end - first; c += column_block) {
     accumulators<B, 1> one;
-    (find_column<reduction_of<S>::is, static_cast<int>(I), S, Width, B>(one, storage, c, along, leads, shift), ...);
+    (find_column<has_state<S>, static_cast<int>(I), S, Width, B>(one, storage, c, along, leads, shift), ...);
     if (part.splits > 1) publish_columns<1>(body, numbers, one, part, args.numel, first + c, split);
     else finish_single_column(body, numbers, args, one, part, first + c);
   }
   return {set, first, end};
 }
 
-/// Columns shape.span * set, … or, where they are split, part number `split` of them, a multiple of the threads of a
-/// column long. Of rows that are shifted, and more than one, Width threads or more share a column.
-template <class Body, int Width, int Items, class Args>
-__device__ __forceinline__ void reduce_shifted_columns(const Args& args, const split_part& part,
-                                                       const column_shape& shape, const row_shift& shift, int set,
-                                                       int split, unsigned char* storage) {
-  using numbers = std::make_index_sequence<Body::size>;
+/// Steps through rows `top`, top + apart, … below `stop` of the columns from `first` on, of which the last is in front
+/// of `end`, in a block's threads, `along` of which take a row. Of rows that are shifted, and more than one, Width
+/// threads or more share a column, or as many as it takes for them to be shifted alike, or all rows are.
+template <class Body, int Width, int Items, class Accumulators, class Args>
+__device__ __forceinline__ void walk_columns(Accumulators& acc, const Args& args, int rows, int along,
+                                             const row_shift& shift, int first, int end, int top, int stop,
+                                             int apart = 1) {
   using vectors = drifting_tiling<Width, Items, drift::whole>;
   using elements = drifting_tiling<Width, 1, drift::single>;
-  const int along = shape.along, deep = column_block / along, numel = static_cast<int>(args.numel);
-  const int thread = static_cast<int>(threadIdx.x), rows = static_cast<int>(args.rnumel);
-  int r = static_cast<int>(split * part.length) + thread / along;
-  const int end = static_cast<int>(split * part.length + part.length < rows ? (split + 1) * part.length : rows);
-  const int lead = lead_of_row<Width>(shift, r), last = (numel - 1 + lead) / Width * Width - lead;
-  int x = set * shape.span + thread % along * Width - lead;
+  const int numel = static_cast<int>(args.numel), thread = static_cast<int>(threadIdx.x),
+            stride = column_block / along * apart;
+  int r = top + thread / along * apart;
+  const int begin = first - lead_of_row<Width>(shift, r), last = begin + (end - 1 - begin) / Width * Width;
+  int x = begin + thread % along * Width;
   if (x > last) x = last;
 
-  accumulators<Body, Width> acc;
-  start<0, Width>(Body{}, numbers{}, acc);
+  start<0, Width>(Body{}, std::make_index_sequence<Body::size>{}, acc);
   // Beside the columns lie other rows, but for those at the ends of memory.
   const int first_whole = x < 0 ? Width - 1 : 0, last_whole = x + Width > numel ? rows - (Width - 1) : rows;
   const auto walk = [&] {
 #pragma unroll 1
     for (int piece = 0; piece < 3; ++piece) {
-      const int stop = piece == 0 ? first_whole : piece == 1 ? last_whole : end, mine = stop < end ? stop : end;
-      if (piece == 1) r = walk_rows<Body, vectors>(acc, args, x, r, mine, deep);
-      else r = walk_rows<Body, elements>(acc, args, x, r, mine, deep);
+      const int until = piece == 0 ? first_whole : piece == 1 ? last_whole : stop, mine = until < stop ? until : stop;
+      if (piece == 1) r = walk_rows<Body, vectors>(acc, args, x, r, mine, stride);
+      else r = walk_rows<Body, elements>(acc, args, x, r, mine, stride);
     }
   };
   if constexpr (folds_ahead<Args>) begin_ahead<Args>(walk);
   else walk();
+}
+
+/// Columns shape.span * set, … or, where they are split, part number `split` of them, a multiple of the threads of a
+/// column long.
+template <class Body, int Width, int Items, class Args>
+__device__ __forceinline__ void reduce_shifted_columns(const Args& args, const split_part& part,
+                                                       const column_shape& shape, const row_shift& shift, int set,
+                                                       int split, unsigned char* storage) {
+  using numbers = std::make_index_sequence<Body::size>;
+  accumulators<Body, Width> acc;
+  const int rows = static_cast<int>(args.rnumel), top = static_cast<int>(split * part.length),
+            stop = static_cast<int>(top + part.length < rows ? top + part.length : rows);
+  walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, set * shape.span, static_cast<int>(args.numel),
+                                   top, stop);
   if constexpr (column_shift_facts<Body>::once)
     if (shape.whole) return finish_whole<Width>(Body{}, numbers{}, acc, args);
   const shared_columns columns =
       finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, set, split, storage);
-  if (part.splits > 1) meet_columns(Body{}, numbers{}, args, part, args.numel, columns, thread, storage);
+  if (part.splits > 1)
+    meet_columns(Body{}, numbers{}, args, part, args.numel, columns, static_cast<int>(threadIdx.x), storage);
 }
 
 template <class Body, int Width>

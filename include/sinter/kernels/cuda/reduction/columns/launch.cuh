@@ -14,6 +14,7 @@
 #include "sinter/kernels/cuda/reduction/columns/column_slab_launch.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_teams.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_twice.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_walk.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_walked.hpp"
 #include "sinter/kernels/cuda/reduction/rows/swept_launch.cuh"
 
@@ -38,70 +39,31 @@ void launch_column(body<S...>, const Args& args, std::int64_t most_splits, kerne
          dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), stream,
          name, args, part, shape.along);
 }
-/// Does a thread hold values of its columns while it walks?
-template <class Body>
-inline constexpr bool holds_columns = [] {
-  for (int s = 0; s < Body::size; ++s)
-    if (column_values<Body>::select(s) && body_facts<Body>::facts.info[s].kind == statement_kind::source &&
-        body_facts<Body>::facts.info[s].reads_x)
-      return true;
-  return false;
-}();
-
-/// Registers that a reduction's state takes for each column of a thread, which counts for all of them alike.
-template <class S>
-inline constexpr int state_words = [] {
-  using state = typename reduction_of<S>::state;
-  if constexpr (!reduction_of<S>::is) return 0;
-  else if constexpr (requires(state s) { s.count; }) return static_cast<int>(sizeof(state) - sizeof(state::count)) / 4;
-  else return static_cast<int>(sizeof(state) + 3) / 4;
-}();
-
 /// Columns of rows that begin anywhere.
 template <class... S, class Args>
 void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift, std::int64_t most_splits,
                             kernel_memory& memory, cudaStream_t stream, const char* name) {
   using B = sinter::body<S...>;
   using facts = column_shift_facts<B>;
-  constexpr int width = facts::width, items = column_items_of<B>(facts::loads, width);
-  constexpr bool light = phase_facts<B>::is_light, many = facts::loads > 1;
-  constexpr int words = (0 + ... + state_words<S>)*width, folds = (0 + ... + (reduction_of<S>::is ? 1 : 0));
-  constexpr bool small = facts::state_bytes <= 4, fits = folds == 1 || words <= 20;
-  constexpr int of_small = !many ? 4 : holds_columns<B> ? 2 : 3;
-  constexpr int blocks = !light ? 1 : small ? of_small : !fits ? 1 : many || width >= 8 ? 3 : 4;
+  constexpr int width = facts::width;
+  using walk = column_walk<B, width, facts::loads>;
   const bool shifted = shift.first != 0 || shift.step != 0;
-  // Left to itself the assembler has two blocks run at once. And of several sets of columns each better has fewer,
-  // which meet sooner.
-  const bool several_sets = blocks == 4 && args.numel > 2 * 32 * width;
-  constexpr std::int64_t at_once = column_blocks_of(blocks == 1 ? 2 : blocks);
+  // Of several sets of columns each better has fewer blocks, which meet sooner.
+  const bool several_sets = walk::blocks == 4 && args.numel > 2 * 32 * width;
+  constexpr std::int64_t at_once = column_blocks_of(column_blocks_at_once(walk::blocks));
   column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits, 1, column_block,
                                       several_sets ? column_blocks_of(3) : at_once, at_once);
   shape.whole = shape.splits == 1 && shape.along == column_block && !shifted &&
                 access_facts<B>::template fits<width, loop_var::x>(args);
   const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
-  const std::int64_t all = shape.tiles * shape.splits, places = limits_of_device(name).multiprocessors * blocks;
-  const bool long_walk = part.length >= 32 * (column_block / shape.along);
-  // Those that fold ahead walk while others would wait. Of three to a multiprocessor even a full wave starts evenly.
-  const start_rule rule = folds_ahead<Args> || blocks == 1           ? start_rule::overlapping
-                          : blocks < 4 && all <= places && long_walk ? start_rule::evenly
-                                                                     : start_of(all, places, long_walk);
-  launch(rule, &reduction_column_shifted<B, width, items, blocks, Args>,
+  const start_rule rule =
+      start_of_columns<Args>(shape.tiles * shape.splits, walk::blocks, limits_of_device(name).multiprocessors,
+                             part.length / (column_block / shape.along));
+  launch(rule, &reduction_column_shifted<B, width, walk::items, walk::blocks, Args>,
          dim3(static_cast<unsigned>(shape.tiles), static_cast<unsigned>(shape.splits)), dim3(column_block), 0, stream,
          name, args, part, shape, shift);
 }
 
-/// Chunks of so many tiles of rows that `blocks` blocks have done with all of them soonest, which take them in turn.
-inline int tiles_of_chunk(std::int64_t tiles_of_part, std::int64_t parts, std::int64_t blocks) {
-  constexpr int most = 32;
-  int best = 1;
-  std::int64_t least = -1;
-  for (int tiles = 1; tiles <= most && tiles <= tiles_of_part; ++tiles) {
-    const std::int64_t chunks = (tiles_of_part + tiles - 1) / tiles * parts;
-    const std::int64_t cost = (chunks + blocks - 1) / blocks * (2 * tiles + 1);  // half a tile, to find the columns
-    if (least < 0 || cost < least) best = tiles, least = cost;
-  }
-  return best;
-}
 /// Columns of a phase that reduces and one that stores, of rows that begin anywhere.
 template <class... S, class Args>
 void launch_columns_twice(body<S...>, const Args& args, const row_shift& shift, kernel_memory& memory,
@@ -270,7 +232,7 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
       if (fits) return launch_column_teams<1, int>(Body{}, args, memory, stream, name);
     return launch_column_teams<1, std::int64_t>(Body{}, args, memory, stream, name);
   } else {
-    using walked = typename walked_body<Body>::type;
+    using walked = walking_body<Body>;
     using shifted = column_shift_facts<walked>;
     constexpr int width = column_width<walked>(StaticNumel);
     const std::int64_t splits = num_splits(orientation::column, args.numel, args.rnumel);
