@@ -53,6 +53,12 @@ TEST_CASE("reductions: short ones, which are unrolled") {
   check<si::tensor<float, 7, 6, 5, 4>>([](auto x) { return si::sum(si::sum(si::sum(si::sum(x, si::axis<3>), si::axis<2>), si::axis<1>), si::axis<0>); });
   check<si::tensor<float, 4, 7>>([](auto x) { return std::tuple(si::softmax(x), si::layer_norm(x, 1e-5f), x - si::mean(x, si::axis<0>, si::keepdim)); });
 }
+TEST_CASE("reductions: over images and pixels, for each channel") {
+  check<si::tensor<float, 40, 6, 7, 7>>(folds<0, 2, 3>);
+  check<si::tensor<si::bf16, 33, 5, 3, 3>>(derived_folds<0, 2, 3>);
+  check<si::tensor<si::bf16, si::dyn, si::dyn, si::dyn>, si::tensor<float, si::dyn, 1>>([](auto x, auto m) { return std::tuple(si::sum(x, si::axis<0, 2>), si::sum(x * (x - m), si::axis<0, 2>)); }, {{700, 3, 20, 3}});
+  check<si::tensor<float, si::dyn, 12, si::dyn>>([](auto x) { return si::var(si::slice<1, 3, 10>(x), si::axis<0, 2>); }, {{50, 21}});
+}
 TEST_CASE("reductions: strided inputs") {
   check<si::strided_tensor<float, 6, 17>>(folds<1>);
   check<si::strided_tensor<float, si::dyn, 17>>(folds<0>, {{9}});

@@ -8,6 +8,7 @@
 
 #include "sinter/base/orientation.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/channels.hpp"
 #include "sinter/kernels/two_pass.hpp"
 
 namespace sinter {
@@ -44,6 +45,10 @@ SINTER_HOST_DEVICE constexpr std::int64_t round_up(std::int64_t n, std::int64_t 
   return (n + multiple - 1) / multiple * multiple;
 }
 
+/// Enough for both.
+constexpr workspace_size larger(const workspace_size& a, const workspace_size& b) {
+  return {a.counters > b.counters ? a.counters : b.counters, a.states > b.states ? a.states : b.states};
+}
 constexpr workspace_size workspace_of(std::int64_t counters, std::int64_t states) {
   return {round_up(counters * 4, 16), states};
 }
@@ -203,6 +208,24 @@ constexpr std::int64_t row_splits(std::int64_t numel, std::int64_t rnumel) {
   return num_splits(orientation::row, numel, rnumel, gathers ? split_gathered_part : split_row_part);
 }
 
+/// Into how many parts the images are cut at most of which each of numel channels has `rnumel` pixels in all.
+template <class Body>
+constexpr std::int64_t channel_splits(std::int64_t numel, std::int64_t rnumel) {
+  constexpr std::int64_t most_columns = 2048, least_part = 4, most = 128;
+  constexpr long known = pixels_of_body<Body>, pixels = is_dynamic(known) ? 1 : known;
+  if (numel <= 0) return 1;
+  const std::int64_t sets = (numel * pixels + most_columns - 1) / most_columns, possible = rnumel / pixels / least_part,
+                     wanted = split_column_blocks / sets < most ? split_column_blocks / sets : most;
+  const std::int64_t splits = wanted < possible ? wanted : possible;
+  return splits < 2 ? 1 : splits;
+}
+
+/// May blocks walk all images twice, of so many pixels in all? Of fewer a cluster holds a channel.
+template <class Body>
+constexpr bool walks_channels_twice(std::int64_t rnumel) {
+  return channel_facts<Body>::has_phases && reads_columns_twice<Body> && rnumel >= 2 * split_row_part;
+}
+
 /// Reductions whose rows several blocks may share although the body has several phases.
 template <class Body, orientation O>
 constexpr bool shares_rows() {
@@ -250,16 +273,31 @@ constexpr workspace_size split_workspace(std::int64_t numel, std::int64_t rnumel
     const std::int64_t of_row = is_row ? detail::row_splits<Body>(numel, rnumel) : 1,
                        of_column = O == orientation::column ? num_splits(O, numel, rnumel) : 1;
     if (of_row > 1) size = detail::workspace_of(detail::shared_row_facts<Body>::counters(numel, of_row), 0);
-    if (of_column > 1) {
-      const workspace_size other =
-          detail::workspace_of(detail::most_column_tiles(numel), facts::offset(facts::size, numel, of_column));
-      size = {other.counters > size.counters ? other.counters : size.counters, other.states};
-    }
+    if (of_column > 1)
+      size = detail::larger(
+          size, detail::workspace_of(detail::most_column_tiles(numel), facts::offset(facts::size, numel, of_column)));
   }
   return size;
 }
 
 namespace detail {
+/// What parts of the images need: a counter for each set of channels, at most, and the parts' states.
+template <class Body>
+constexpr workspace_size channel_workspace(std::int64_t numel, std::int64_t rnumel) {
+  using facts = split_facts<Body>;
+  const std::int64_t splits = channel_splits<Body>(numel, rnumel);
+  return splits > 1 ? workspace_of(numel, facts::offset(facts::size, numel, splits)) : workspace_size{};
+}
+/// The same for blocks that walk all images twice, and meet between.
+template <class Body>
+constexpr workspace_size channel_twice_workspace(std::int64_t numel, std::int64_t rnumel) {
+  using facts = split_facts<Body>;
+  if constexpr (!channel_facts<Body>::has_phases) return {};
+  else if (!walks_channels_twice<Body>(rnumel)) return {};
+  else
+    return workspace_of(numel + 1, facts::offset(facts::size, numel, channel_splits<Body>(numel, rnumel)) +
+                                       facts::offset(facts::size, numel, 1));
+}
 /// What blocks need that walk all rows twice: states of parts, and of whole columns; counters of the sets whose parts
 /// meet, and one where all blocks do.
 template <class Body>
@@ -275,12 +313,17 @@ constexpr workspace_size twice_workspace(std::int64_t numel, std::int64_t rnumel
 template <class Body, orientation O>
 constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rnumel) {
   if constexpr (detail::split_facts<Body>::can_split) {
-    return split_workspace<Body, O>(numel, rnumel);
+    const workspace_size size = split_workspace<Body, O>(numel, rnumel);
+    if constexpr (O == orientation::row && detail::channel_facts<Body>::folds)
+      return detail::larger(size, detail::channel_workspace<Body>(numel, rnumel));
+    return size;
   } else if constexpr (detail::shares_rows<Body, O>()) {
     using shared = detail::shared_row_facts<typename detail::streamed_body<Body, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
-    if (parts > 1) return detail::workspace_of(shared::counters(numel, parts), 0);
-    if (detail::takes_turns(numel, rnumel, shared::row_bytes)) return detail::workspace_of(1, 0);
+    workspace_size size;
+    if (parts > 1) size = detail::workspace_of(shared::counters(numel, parts), 0);
+    else if (detail::takes_turns(numel, rnumel, shared::row_bytes)) size = detail::workspace_of(1, 0);
+    return detail::larger(size, detail::channel_twice_workspace<Body>(numel, rnumel));
   } else if constexpr (O == orientation::column) {
     using shared = detail::shared_column_facts<Body>;
     if constexpr (shared::possible) {
@@ -288,11 +331,8 @@ constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rn
       workspace_size size;
       if (shape.parts > 1)
         size = detail::workspace_of(shared::counters(shape.tiles), shared::offset(shared::size, numel, shape.parts));
-      if (detail::reads_columns_twice<Body> && shared::takes_turns(numel, rnumel)) {
-        const workspace_size other = detail::twice_workspace<Body>(numel, rnumel);
-        size = {other.counters > size.counters ? other.counters : size.counters,
-                other.states > size.states ? other.states : size.states};
-      }
+      if (detail::reads_columns_twice<Body> && shared::takes_turns(numel, rnumel))
+        size = detail::larger(size, detail::twice_workspace<Body>(numel, rnumel));
       return size;
     }
   }

@@ -57,11 +57,8 @@ constexpr workspace_size kernel_workspace(const Value& value, std::integer_seque
 template <class Program, int... Index, class Value>
 constexpr workspace_size shared_workspace(const Value& value) {
   workspace_size most;
-  const auto use = [&](workspace_size w) {
-    most.counters = w.counters > most.counters ? w.counters : most.counters;
-    most.states = w.states > most.states ? w.states : most.states;
-  };
-  (use(kernel_workspace<Program, Index>(value, std::make_integer_sequence<int, Program::template num_parts<Index>>{})),
+  ((most = larger(most, kernel_workspace<Program, Index>(
+                            value, std::make_integer_sequence<int, Program::template num_parts<Index>>{}))),
    ...);
   return {round_up(most.counters, workspace_alignment), round_up(most.states, workspace_alignment)};
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "sinter/kernels/cuda/reduction/columns/channel_launch.cuh"
 #include "sinter/kernels/cuda/reduction/columns/launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/launch.cuh"
 
@@ -16,6 +17,8 @@ template <class Body, orientation O, long StaticRnumel = -1, long StaticNumel = 
 void reduction(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   static_assert(body_facts<Body>::has_reduction, "reduction: the body reduces nothing; use pointwise");
   if (args.numel <= 0) return;
+  if constexpr (O == orientation::row && Rows == row_kernel::chosen)
+    if (detail::reduce_channels<Body, StaticRnumel>(args, memory, stream, name)) return;
   if constexpr (O == orientation::column)
     detail::reduce_columns<Body, StaticRnumel, StaticNumel>(args, memory, stream, name);
   else if constexpr (detail::gathers_ahead<Body, Args> && Rows == row_kernel::chosen)

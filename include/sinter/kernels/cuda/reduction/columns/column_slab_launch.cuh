@@ -19,6 +19,8 @@ struct slab_columns {
   int multiprocessors = 0, shared_bytes = 0;  // most that a block may ask for
   int threads = 0, most_threads = 0;          // that a multiprocessor runs; of a block
   bool adjoin = false;                        // slabs lie behind each other
+  int pixels = 1;                             // columns that are reduced together
+  int least_row = 448;                        // bytes of a stripe's row, at least
 };
 
 /// How slabs are shared out, the threads of a block and its shared memory, and what that takes all multiprocessors, in
@@ -45,10 +47,10 @@ constexpr int columns_of_stripe(Facts, const slab_columns& all, std::int64_t row
     if (slabs > most) slabs = most < 1 ? 1 : most;
     return static_cast<int>(all.inner * slabs);
   }
-  const std::int64_t most = (room - rows * Facts::loads * slab_row_ends) / column;
+  const std::int64_t most = (room - rows * Facts::loads * slab_row_ends) / column / all.pixels * all.pixels;
   if (most <= 0) return 0;
   const std::int64_t stripes = (all.inner + most - 1) / most;
-  return static_cast<int>((all.inner + stripes - 1) / stripes);
+  return static_cast<int>(sinter::detail::round_up((all.inner + stripes - 1) / stripes, all.pixels));
 }
 
 /// Where everything lies in shared memory. Rows are as far apart there as in memory, modulo 16, so that each lies as it
@@ -56,8 +58,9 @@ constexpr int columns_of_stripe(Facts, const slab_columns& all, std::int64_t row
 template <class Facts>
 constexpr void place_slab(column_slab_choice& choice, Facts, const slab_columns& all) {
   column_slab_share& s = choice.share;
+  s.length = static_cast<int>(all.rows), s.pixels = all.pixels;
   int at = s.state_columns() * Facts::state_bytes(Facts::size);
-  s.left = at, at += s.deep > 1 ? s.deep * s.state_columns() * Facts::largest_phase : 0;
+  s.left = at, at += s.deep > 1 || s.pixels > 1 ? s.deep * s.state_columns() * Facts::largest_phase : 0;
   s.told = at, at += s.blocks > 1 ? s.blocks * s.told_columns() * Facts::largest_phase : 0;
   for (int k = 0; k < Facts::loads; ++k) {
     const int row = s.columns * Facts::bytes_of(k);
@@ -108,7 +111,6 @@ constexpr void reckon_slab(column_slab_choice& choice, Facts, const slab_columns
 /// The least of the forms in which two, three, four or six blocks of a multiprocessor have room.
 template <class Facts>
 constexpr column_slab_choice choose_slabs(Facts, const slab_columns& all) {
-  constexpr int least_row = 448;  // bytes of a stripe's row: of shorter ones the copy engine takes too few
   column_slab_choice best;
   for (int blocks = 1; blocks <= most_cluster_blocks && blocks <= all.rows; blocks *= 2) {
     const std::int64_t rows = (all.rows + blocks - 1) / blocks;
@@ -116,7 +118,7 @@ constexpr column_slab_choice choose_slabs(Facts, const slab_columns& all) {
     int before = 0;
     for (const int resident : {2, 3, 4, 6}) {
       const int columns = columns_of_stripe(Facts{}, all, rows, resident);
-      if (columns == before || (columns < all.inner && columns * Facts::load_bytes < least_row * Facts::loads))
+      if (columns == before || (columns < all.inner && columns * Facts::load_bytes < all.least_row * Facts::loads))
         continue;
       before = columns;
       for (const int threads : {128, 256, all.most_threads}) {
@@ -144,21 +146,22 @@ using slab_body =
     std::conditional_t<phase_facts<Body>::folds_squares, typename sinter::detail::held_body<Body, StaticRnumel>::type,
                        typename walked_body<Body>::type>;
 
+/// `rows` of columns of which `inner` adjoin.
 template <class Body, class Args>
-slab_columns find_slabs(const Args& args, std::int64_t inner, const device_limits& limits) {
+slab_columns find_slabs(const Args& args, std::int64_t inner, std::int64_t rows, const device_limits& limits) {
   using facts = column_slab_facts<Body>;
   constexpr slab_residence residence = slab_residence_of<Body>;
-  slab_columns all{inner, args.numel / inner, args.rnumel};
+  slab_columns all{inner, args.numel / inner, rows};
   all.multiprocessors = limits.multiprocessors, all.shared_bytes = limits.shared_bytes;
   all.threads = residence.blocks * residence.threads, all.most_threads = residence.threads;
-  all.adjoin = facts::adjoin(args, inner);
+  all.adjoin = facts::adjoin(args, inner, rows);
   facts::find_pitches(args, all.pitches);
   return all;
 }
-template <class Body, class Args>
+template <class Body, bool Channels = false, class Args>
 void launch_slabs_as(const column_slab_choice& choice, const slab_columns& all, const Args& args, cudaStream_t stream,
                      const char* name) {
-  void (*const kernel)(Args, column_slab_share) = &reduction_column_slabs<Body, Args>;
+  void (*const kernel)(Args, column_slab_share) = &reduction_column_slabs<Body, Channels, Args>;
   static constinit std::atomic<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), all.shared_bytes, asked, name);
   const column_slab_share& share = choice.share;
@@ -181,7 +184,7 @@ class column_slab_launch {
       if (args.numel >= narrow_limit || args.rnumel >= narrow_limit) return;
       const std::int64_t inner = facts::inner(args);
       if (inner == 0 || args.numel * args.rnumel * facts::moved_bytes < least_bytes) return;
-      all_ = find_slabs<Body>(args, inner, limits_of_device(name));
+      all_ = find_slabs<Body>(args, inner, args.rnumel, limits_of_device(name));
       choice_ = choose_slabs(facts{}, all_);
       // Teams (column_teams.cuh) are better at stripes of whole sectors.
       if (is_cut() && facts::is_aligned(args, 32)) choice_ = {};

@@ -16,9 +16,10 @@ inline constexpr int most_slab_loads = 4;
 
 /// Columns adjoin up to `inner` of them, whose rows are a slab: `stripes` of so many columns, or one, with which others
 /// follow that lie behind it in memory. `blocks` of a cluster share a stripe, each with so many rows; `deep` threads of
-/// a block share a column.
+/// a block share a column. All rows are `length`. So many columns beside each other, a channel's pixels, may be reduced
+/// together.
 struct column_slab_share {
-  int inner = 0, stripes = 1, columns = 0, blocks = 1, rows = 0, deep = 1;
+  int inner = 0, stripes = 1, columns = 0, blocks = 1, rows = 0, deep = 1, length = 0, pixels = 1;
   int place[most_slab_loads]{}, pitch[most_slab_loads]{};  // bytes: where rows of each load begin, how far apart
   int left = 0, told = 0;  // where threads leave their states, and blocks tell each other
   /// Columns for whose states there is room: their arrays begin at multiples of 16 bytes.
@@ -161,12 +162,11 @@ struct column_slab_facts<body<S...>> : columns_of_body<body<S...>> {
   }
   /// Do slabs of so many columns lie behind each other in all that waits, and in what replaces it?
   template <class Args>
-  static bool adjoin(const Args& args, std::int64_t inner) {
+  static bool adjoin(const Args& args, std::int64_t inner, std::int64_t rows) {
     constexpr int bytes[] = {column_access<S>::bytes_of(1)..., 0};
     const column_bytes at[] = {column_access<S>::find(args)...};
     for (int s = 0; s < size; ++s)
-      if (table_of.of[s] >= 0 && (at[s].pitch != inner * bytes[s] || at[s].apart != at[s].pitch * args.rnumel))
-        return false;
+      if (table_of.of[s] >= 0 && (at[s].pitch != inner * bytes[s] || at[s].apart != at[s].pitch * rows)) return false;
     return true;
   }
 };

@@ -41,8 +41,8 @@ struct lanes_of_warp {
   static constexpr __device__ __forceinline__ int count() { return 32; }
 };
 
-/// A block's rows of a stripe.
-template <class Body, class Args>
+/// A block's rows of a stripe. Channels: of share.pixels columns each, which are reduced together.
+template <class Body, bool Channels, class Args>
 class column_slab {
  public:
   using facts = column_slab_facts<Body>;
@@ -67,8 +67,7 @@ class column_slab {
     }
     columns_ = end - x_ < share.columns ? end - x_ : share.columns;
     top_ = part_ * share.rows;
-    const int left = static_cast<int>(args.rnumel) - top_;
-    rows_ = left < share.rows ? left : share.rows;
+    rows_ = share.length - top_ < share.rows ? share.length - top_ : share.rows;
     each_column_access<facts, false>([&]<int I>(std::integral_constant<int, I>) {
       constexpr int k = facts::template number<I>;
       places_[k] = shared_address(memory_ + share.place[k]) +
@@ -86,15 +85,13 @@ class column_slab {
     if (share_.blocks > 1) arrive_in_cluster();  // before anything is told, all wait for that
     each_column_access<facts, false>([&]<int I>(std::integral_constant<int, I>) {
       using in = rows_of<I>;
-      const unsigned char *const begin_of_all = in::in_memory(args_, 0, 0), *const end_of_all =
-                                                                                in::in_memory(
-                                                                                    args_,
-                                                                                    static_cast<int>(args_.numel) - 1,
-                                                                                    static_cast<int>(args_.rnumel) -
-                                                                                        1) +
-                                                                                in::size;
+      const unsigned char *const begin_of_all = in::in_memory(args_, 0, 0), *const last_of_all = in::in_memory(
+                                                                                args_,
+                                                                                static_cast<int>(args_.numel) - 1,
+                                                                                share_.length - 1);
       each_piece<I>([&](const auto& row, unsigned char* place) {
-        const bool begins = row.memory<begin_of_all, ends = row.memory + ((row.end + 15) & ~15)> end_of_all;
+        const unsigned char *const from = row.memory, *const to = from + ((row.end + 15) & ~15);
+        const bool begins = from<begin_of_all, ends = to> last_of_all + in::size;
         row.fetch(place, begins, ends, arrival_, lanes_of_warp{});
       });
     });
@@ -125,7 +122,8 @@ class column_slab {
         t.fixed = x_ + column;
         frame<Body, tiling> f;
         recall(std::make_integer_sequence<int, P>{}, f, t, column);
-        evaluate<rows_of_phase<Body, P>>(f, t, args_, deep == 0 && part_ == 0);
+        evaluate<rows_of_phase<Body, P>>(f, t, args_,
+                                         deep == 0 && part_ == 0 && (!Channels || column % share_.pixels == 0));
         if constexpr (P < phases) {
           accumulators<Body, 1> acc;
           start<P, 1>(Body{}, std::make_index_sequence<Body::size>{}, acc);
@@ -140,7 +138,7 @@ class column_slab {
                 [&]<int N, class S>(std::integral_constant<int, N>, S) { step_tile<true, N, S>(acc, f, t); });
           });
           states_of_phase<Body, P>::each([&]<int N, class S>(std::integral_constant<int, N>, S) {
-            if (share_.deep > 1) left<P, N>()[deep * share_.state_columns() + column] = lanes_of<N>(acc)[0];
+            if (Channels || share_.deep > 1) left<P, N>()[deep * share_.state_columns() + column] = lanes_of<N>(acc)[0];
             else leave<P, N>(column, lanes_of<N>(acc)[0]);
           });
         }
@@ -238,35 +236,52 @@ class column_slab {
       send_words(told<P, N>() + part_ * each + column - owner * each, state, meeting_, static_cast<unsigned>(owner));
     }
   }
+  /// Which of the states that are known are a column's.
+  __device__ __forceinline__ int place_of(int column) const { return Channels ? column / share_.pixels : column; }
   /// What phases before this one have found of a column.
   template <int... P>
   __device__ __forceinline__ void recall(std::integer_sequence<int, P...>, frame<Body, tiling>& f, tile<tiling>& t,
                                          int column) const {
-    (recall_phase<P>(f, t, column), ...);
+    const int state = sizeof...(P) > 0 ? place_of(column) : 0;
+    (recall_phase<P>(f, t, state), ...);
   }
   template <int P>
-  __device__ __forceinline__ void recall_phase(frame<Body, tiling>& f, tile<tiling>& t, int column) const {
+  __device__ __forceinline__ void recall_phase(frame<Body, tiling>& f, tile<tiling>& t, int state) const {
     evaluate<rows_without_stores<Body, P>>(f, t, args_);
     reductions_of_phase<Body, P>::each([&]<int N, class S>(std::integral_constant<int, N>, S) {
       constexpr int from = known_greatest<Body>::template is<N>;
-      if constexpr (from < 0) lanes_of<N>(f)[0] = reduction_of<S>::finish(known<N>()[column]);
-      else lanes_of<N>(f)[0] = reduction_of<S>::finish({known<from>()[column].greatest});
+      if constexpr (from < 0) lanes_of<N>(f)[0] = reduction_of<S>::finish(known<N>()[state]);
+      else lanes_of<N>(f)[0] = reduction_of<S>::finish({known<from>()[state].greatest});
     });
   }
 
-  /// What all threads of all blocks have left of each column becomes what is known, the same in all blocks.
+  /// What all threads of all blocks have left of each column, or channel, becomes what is known, the same in all
+  /// blocks.
   template <int P>
   __device__ __forceinline__ void meet() const {
-    const int deep = share_.deep, blocks = share_.blocks, columns = share_.state_columns();
+    const int deep = share_.deep, blocks = share_.blocks, columns = share_.state_columns(), all = place_of(columns_);
     using reductions = states_of_phase<Body, P>;
-    const auto each_column = [&](int first, int end, const auto& visit) {
+    const auto each_state = [&](int first, int end, int step, const auto& visit) {
 #pragma unroll 1
-      for (int column = first + static_cast<int>(threadIdx.x); column < end; column += static_cast<int>(blockDim.x))
-        reductions::each([&]<int N, class S>(std::integral_constant<int, N> n, S s) { visit(column, n, s); });
+      for (int state = first; state < end; state += step)
+        reductions::each([&]<int N, class S>(std::integral_constant<int, N> n, S s) { visit(state, n, s); });
     };
-    if (deep > 1) {
+    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+    if constexpr (Channels) {
       __syncthreads();
-      each_column(0, columns_, [&]<int N, class S>(int column, std::integral_constant<int, N>, S) {
+      each_state(thread / 32, all, threads / 32, [&]<int N, class S>(int channel, std::integral_constant<int, N>, S) {
+        const auto* const states = left<P, N>() + channel * share_.pixels;
+        auto own = reduction_of<S>::init();
+        for (int k = 0; k < deep; ++k)
+          for (int pixel = thread % 32; pixel < share_.pixels; pixel += 32)
+            own = reduction_of<S>::combine(own, states[k * columns + pixel]);
+        own = reduction_of<S>::across(own, combined_lanes{32});
+        if (thread % 32 == 0) leave<P, N>(channel, own);
+      });
+      __syncthreads();
+    } else if (deep > 1) {
+      __syncthreads();
+      each_state(thread, all, threads, [&]<int N, class S>(int column, std::integral_constant<int, N>, S) {
         const auto* const states = left<P, N>() + column;
         leave<P, N>(column, combine_states<S, 4>(deep, 1, 0, [&](int k) { return states[k * columns]; }));
       });
@@ -275,18 +290,18 @@ class column_slab {
       __syncthreads();  // the barriers go on only when no warp waits at them for the phase before
     }
     if (blocks > 1) {
-      const int each = share_.told_columns(), first = part_ * each, end = min(first + each, columns_);
-      if (threadIdx.x == 0) {
+      const int each = share_.told_columns(), first = part_ * each, end = min(first + each, all);
+      if (thread == 0) {
         barrier_arrive(meeting_,
                        (end > first ? end - first : 0) * blocks * facts::template states_before<Body::size, P>);
-        barrier_arrive(meeting_ + 8, columns_ * facts::template states_before<Body::size, P>);
+        barrier_arrive(meeting_ + 8, all * facts::template states_before<Body::size, P>);
       }
       barrier_wait(meeting_, P & 1);
-      each_column(first, end, [&]<int N, class S>(int column, std::integral_constant<int, N>, S) {
-        const auto* const states = told<P, N>() + column - first;
-        const auto all = combine_states<S, 4>(blocks, 1, 0, [&](int k) { return states[k * each]; });
+      each_state(first + thread, end, threads, [&]<int N, class S>(int state, std::integral_constant<int, N>, S) {
+        const auto* const states = told<P, N>() + state - first;
+        const auto found = combine_states<S, 4>(blocks, 1, 0, [&](int k) { return states[k * each]; });
         for (int block = 0; block < blocks; ++block)
-          send_words(known<N>() + column, all, meeting_ + 8, static_cast<unsigned>(block));
+          send_words(known<N>() + state, found, meeting_ + 8, static_cast<unsigned>(block));
       });
       barrier_wait(meeting_ + 8, P & 1);
     }
@@ -331,12 +346,12 @@ inline constexpr slab_residence slab_residence_of = [] {
 }  // namespace detail
 
 /// In clusters of share.blocks, one for each stripe.
-template <class Body, class Args>
+template <class Body, bool Channels, class Args>
 __global__ void __launch_bounds__(detail::slab_residence_of<Body>.threads, detail::slab_residence_of<Body>.blocks)
     reduction_column_slabs(const Args args, const column_slab_share share) {
   detail::begin_kernel<Args::next_reads_ahead>();
   extern __shared__ __align__(128) unsigned char slab_memory[];
-  detail::column_slab<Body, Args> slab(args, share, slab_memory);
+  detail::column_slab<Body, Channels, Args> slab(args, share, slab_memory);
   slab.fetch();
   slab.all_phases(std::make_integer_sequence<int, body_facts<Body>::num_phases + 1>{});
   slab.put();

@@ -51,20 +51,26 @@ inline constexpr bool stores_rows = [] {
 template <class Body, int Width>
 inline constexpr int twice_blocks = column_shift_facts<Body>::state_bytes <= 24 && Width == 4 ? 3 : 2;
 
+/// Where the states lie that are known, one for each of numel columns; of a lane beside them the nearest one's.
+struct known_columns {
+  const void* states;
+  int numel;
+  __device__ __forceinline__ int of(int x) const { return x < 0 ? 0 : x < numel ? x : numel - 1; }
+};
+
 /// What the reductions have left of a column. All have left it before they met, and the L1 has seen none of it before
 /// that: plain reads, for all warps of all blocks ask for a few columns, which is too much for the L2.
-template <class Body, class Frame, class Args>
-__device__ __forceinline__ void find_results(Frame& f, const Args& args, const split_part& whole, int x) {
+template <class Body, class Frame, class Known>
+__device__ __forceinline__ void find_results(Frame& f, const Known& columns, int x) {
   using left = sinter::detail::split_facts<typename without_known<Body>::type>;
   reductions_of_phase<Body, 0>::each([&]<int N, class S>(std::integral_constant<int, N>, S) {
     constexpr int known = known_greatest<Body>::template is<N>, from = known < 0 ? N : known;
     using state = typename reduction_of<sinter::detail::statement_of<Body, from>>::state;
-    const auto* const states = reinterpret_cast<const state*>(static_cast<const unsigned char*>(whole.states) +
-                                                              left::offset(from, args.numel, 1));
-    const int last = static_cast<int>(args.numel) - 1;
+    const auto* const states = reinterpret_cast<const state*>(static_cast<const unsigned char*>(columns.states) +
+                                                              left::offset(from, columns.numel, 1));
 #pragma unroll
     for (int j = 0; j < Frame::tiling::width; ++j) {
-      const state found = states[x + j < 0 ? 0 : x + j < last ? x + j : last];
+      const state found = states[columns.of(x + j)];
       if constexpr (known < 0) lanes_of<N>(f)[j] = reduction_of<S>::finish(found);
       else lanes_of<N>(f)[j] = reduction_of<S>::finish({found.greatest});
     }
@@ -72,21 +78,21 @@ __device__ __forceinline__ void find_results(Frame& f, const Args& args, const s
 }
 
 template <class Body, class Args>
-__device__ __forceinline__ void store_known_column(const Args& args, const split_part& whole, int x) {
+__device__ __forceinline__ void store_known_column(const Args& args, const known_columns& known, int x) {
   using single = tiling<loop_var::x, loop_var::r, 1, 1, int>;
   tile<single> tile;
   tile.fixed = x;
   frame<Body, single> f;
   evaluate<rows_of_phase<Body, 0>>(f, tile, args, true);
-  find_results<Body>(f, args, whole, x);
+  find_results<Body>(f, known, x);
   evaluate<rows_of_phase<Body, 1>>(f, tile, args, true);
   evaluate<rows_of_phase<Body, 2>>(f, tile, args, true);
 }
 
 /// Rows r, r + stride, … below stop; the first one that is not.
-template <class Body, class Tiling, class Args>
-__device__ __forceinline__ int walk_known(const Args& args, const split_part& whole, int x, unsigned lanes, int r,
-                                          int stop, int stride) {
+template <class Body, class Tiling, class Args, class Known>
+__device__ __forceinline__ int walk_known(const Args& args, const Known& known, int x, unsigned lanes, int r, int stop,
+                                          int stride) {
   if (r >= stop) return r;
   asm volatile("" : "+r"(x));  // or addresses that follow from it wait in registers for every piece
   tile<Tiling> tile;
@@ -94,7 +100,7 @@ __device__ __forceinline__ int walk_known(const Args& args, const split_part& wh
   tile.staging = {lanes, (1u << Tiling::width) - 1};
   frame<Body, Tiling> frame;
   evaluate<rows_without_stores<Body, 0>>(frame, tile, args);
-  find_results<Body>(frame, args, whole, x);
+  find_results<Body>(frame, known, x);
   evaluate<rows_without_stores<Body, 1>>(frame, tile, args);
   constexpr int items = Tiling::items;
   const int step = items * stride;
@@ -110,41 +116,58 @@ __device__ __forceinline__ int walk_known(const Args& args, const split_part& wh
   return stop + ((r - stop) & (stride - 1));
 }
 
-/// Chunk `number`: from each part's last one to its first, because what was read last may still be in the L2.
-template <class Body, int Width, int Items, class Args>
-__device__ __forceinline__ void walk_chunk(const Args& args, const split_part& part, const split_part& whole,
-                                           const known_share& share, const row_shift& shift, int number) {
+/// All blocks meet.
+__device__ __forceinline__ void meet_all(unsigned* counter) {
+  if (threadIdx.x == 0) {
+    const meeting_place place{counter, gridDim.x, gridDim.x};
+    place.come();
+    place.wait_for_all();
+  }
+  __syncthreads();
+}
+
+/// Rows first to end - 1 of `rows`, of a block's set of columns.
+template <class Body, int Width, int Items, class Args, class Known>
+__device__ __forceinline__ void walk_known_rows(const Args& args, const Known& known, int rows, int along, int set,
+                                                const row_shift& shift, int first, int end) {
   using vectors = known_tiling<Width, Items, drift::whole>;
   using elements = known_tiling<Width, 1, drift::single>;
-  const int along = share.along, deep = column_block / along, numel = static_cast<int>(args.numel);
-  const int thread = static_cast<int>(threadIdx.x), rows = static_cast<int>(args.rnumel);
+  const int deep = column_block / along, numel = static_cast<int>(args.numel), thread = static_cast<int>(threadIdx.x);
+  int r = first + thread / along;
+  const int x = (set * along + thread % along) * Width - lead_of_row<Width>(shift, r);
+  unsigned lanes = 0;
+#pragma unroll
+  for (int j = 0; j < Width; ++j) lanes |= x + j >= 0 && x + j < numel ? 1u << j : 0;
+  if (lanes == 0) return;
+  // Beside the columns lie other rows, but for those at the ends of memory.
+  const int first_whole = x < 0 ? Width - 1 : 0, last_whole = x + Width > numel ? rows - (Width - 1) : rows;
+#pragma unroll 1
+  for (int piece = 0; piece < 3; ++piece) {
+    const int stop = piece == 0 ? first_whole : piece == 1 ? last_whole : end, mine = stop < end ? stop : end;
+    if (piece == 1) r = walk_known<Body, vectors>(args, known, x, lanes, r, mine, deep);
+    else r = walk_known<Body, elements>(args, known, x, lanes, r, mine, deep);
+  }
+}
+
+/// Chunk `number`: from each part's last one to its first, because what was read last may still be in the L2.
+template <class Body, int Width, int Items, class Args>
+__device__ __forceinline__ void walk_chunk(const Args& args, const split_part& part, const known_columns& known,
+                                           const known_share& share, const row_shift& shift, int number) {
+  const int along = share.along, rows = static_cast<int>(args.rnumel), set = number % share.sets;
   const int piece_of_set = number / share.sets, turn = piece_of_set / part.splits;
   const int begin = piece_of_set % part.splits * static_cast<int>(part.length),
             first = begin + (share.chunks - 1 - turn) * share.chunk;
   int end = begin + static_cast<int>(part.length);
   end = first + share.chunk < end ? first + share.chunk : end;
   end = end < rows ? end : rows;
-  int r = first + thread / along;
-  const int x = (number % share.sets * along + thread % along) * Width - lead_of_row<Width>(shift, r);
-  unsigned lanes = 0;
-#pragma unroll
-  for (int j = 0; j < Width; ++j) lanes |= x + j >= 0 && x + j < numel ? 1u << j : 0;
-  if (lanes == 0) return;
   if constexpr (stores_rows<Body>) {
-    if (piece_of_set == 0 && thread < along) {
+    if (piece_of_set == 0) {
 #pragma unroll 1
-      for (int j = 0; j < Width; ++j)
-        if ((lanes >> j & 1) != 0) store_known_column<Body>(args, whole, x + j);
+      for (int c = static_cast<int>(threadIdx.x); c < along * Width; c += column_block)
+        if (const int x = set * along * Width + c; x < args.numel) store_known_column<Body>(args, known, x);
     }
   }
-  // Beside the columns lie other rows, but for those at the ends of memory.
-  const int first_whole = x < 0 ? Width - 1 : 0, last_whole = x + Width > numel ? rows - (Width - 1) : rows;
-#pragma unroll 1
-  for (int piece = 0; piece < 3; ++piece) {
-    const int stop = piece == 0 ? first_whole : piece == 1 ? last_whole : end, mine = stop < end ? stop : end;
-    if (piece == 1) r = walk_known<Body, vectors>(args, whole, x, lanes, r, mine, deep);
-    else r = walk_known<Body, elements>(args, whole, x, lanes, r, mine, deep);
-  }
+  walk_known_rows<Body, Width, Items>(args, known, rows, along, set, shift, first, end);
 }
 
 }  // namespace detail
@@ -165,17 +188,12 @@ __global__ void __launch_bounds__(detail::column_block, MinBlocks)
                                                                                      unit % sets, unit / sets, storage);
     __syncthreads();
   }
-  if (threadIdx.x == 0) {
-    const detail::meeting_place place{share.counter, gridDim.x, gridDim.x};
-    place.come();
-    place.wait_for_all();
-  }
-  __syncthreads();
-  const split_part whole = detail::whole_of(part, args.numel, first{});
+  detail::meet_all(share.counter);
+  const detail::known_columns known{detail::whole_of(part, args.numel, first{}).states, static_cast<int>(args.numel)};
   const int chunks = share.sets * part.splits * share.chunks;
 #pragma unroll 1
   for (int number = block; number < chunks; number += blocks)
-    detail::walk_chunk<Body, Width, Items>(args, part, whole, share, shift, number);
+    detail::walk_chunk<Body, Width, Items>(args, part, known, share, shift, number);
 }
 
 }  // namespace sinter::cuda

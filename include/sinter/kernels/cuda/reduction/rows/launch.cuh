@@ -220,6 +220,13 @@ bool launch_shifted(body<S...>, const Args& args, cudaStream_t stream, const cha
   }
 }
 
+/// Are rows those of channels (channels.hpp), in narrow vectors? What is not launched so is walked: addresses of all
+/// that a thread holds would take its registers.
+template <class Body, int Width>
+inline constexpr bool in_narrow_pieces =
+    sinter::detail::channel_facts<Body>::can&& Width* access_facts<Body>::template along<loop_var::r, Width>.smallest <
+    16;
+
 /// Bytes of rows that the blocks of a multiprocessor hold in shared memory.
 inline constexpr std::int64_t most_held_by_all = 224 << 10;
 
@@ -314,7 +321,7 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   };
   if constexpr (may_be(row_kernel::grouped))
     if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes && group()) return;
-  if constexpr (StaticRnumel < 0 && may_be(row_kernel::held)) {
+  if constexpr (StaticRnumel < 0 && may_be(row_kernel::held) && !in_narrow_pieces<Body, width>) {
     constexpr std::int64_t most = Pinned == row_kernel::held ? narrow_limit : most_held_groups<held, width, can_split>;
     if (fits && splits <= 1 && launch_dynamic_held<width, most>(held{}, args, stream, name)) return;
   }
@@ -343,7 +350,9 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   constexpr bool walks_wide = short_of<held, StaticRnumel>.items == 0 && streamed.width == 0;
   constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
   if constexpr (StaticRnumel >= 0 && (walks_wide || Pinned != row_kernel::chosen)) {
-    constexpr row_shape shape = may_be(row_kernel::held) ? choose_row(StaticRnumel, width, lanes, can_split) : looped;
+    constexpr row_shape shape = may_be(row_kernel::held) && !in_narrow_pieces<Body, width>
+                                    ? choose_row(StaticRnumel, width, lanes, can_split)
+                                    : looped;
     if (fits) {
       if constexpr (shape.persistent && !loose && !shifted_shape<held, StaticRnumel, can_split>.persistent) {
         constexpr int full = full_items(StaticRnumel / width, shape.threads, shape.items);
