@@ -85,13 +85,11 @@ class column_slab {
     if (share_.blocks > 1) arrive_in_cluster();  // before anything is told, all wait for that
     each_column_access<facts, false>([&]<int I>(std::integral_constant<int, I>) {
       using in = rows_of<I>;
-      const unsigned char *const begin_of_all = in::in_memory(args_, 0, 0), *const last_of_all = in::in_memory(
-                                                                                args_,
-                                                                                static_cast<int>(args_.numel) - 1,
-                                                                                share_.length - 1);
+      const int last_column = static_cast<int>(args_.numel) - 1, last_row = share_.length - 1;
+      const unsigned char* const begin_of_all = in::in_memory(args_, 0, 0);
+      const unsigned char* const end_of_all = in::in_memory(args_, last_column, last_row) + in::size;
       each_piece<I>([&](const auto& row, unsigned char* place) {
-        const unsigned char *const from = row.memory, *const to = from + ((row.end + 15) & ~15);
-        const bool begins = from<begin_of_all, ends = to> last_of_all + in::size;
+        const bool begins = begin_of_all > row.memory, ends = row.memory + ((row.end + 15) & ~15) > end_of_all;
         row.fetch(place, begins, ends, arrival_, lanes_of_warp{});
       });
     });
