@@ -51,7 +51,8 @@ bool launch_slabs(const std::string& what, const Args& args, const form& f) {
     run(what, [&] {
       const std::int64_t inner = facts::inner(args);
       if (inner == 0 || f.blocks > args.rnumel) return;
-      const slab_columns all = cuda::detail::find_slabs<slab>(args, inner, args.rnumel, cuda::detail::limits_of_device("red_test"));
+      const auto limits = cuda::detail::limits_of_device("red_test");
+      const slab_columns all = cuda::detail::find_slabs<slab>(args, inner, args.rnumel, limits);
       column_slab_choice choice;
       if (f.blocks == 0) {
         choice = cuda::detail::choose_slabs(facts{}, all);

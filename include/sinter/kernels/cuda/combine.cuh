@@ -236,8 +236,8 @@ inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::i
 
 /// The same of a tile across memory, for each of its columns.
 template <class S, class Tiling>
-inline constexpr bool folds_items =
-    Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 && reduction_of<S>::folds_arrays;
+inline constexpr bool folds_items = Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 &&
+                                    reduction_of<S>::folds_arrays;
 
 template <class Body, class Tiling>
 inline constexpr bool folds_any_items = false;

@@ -26,8 +26,8 @@ struct channel_blocks {
   double row;
   int most_rounds;
 };
-/// Fitted to 1251 forms of 30 shapes and three bodies on an H100 (docs/performance.md). A block takes 3 us beside its
-/// rows, and 4 for as many channels as it has warps and each 32 of their pixels, and blocks that meet 15 more.
+/// Fitted to 1251 forms of 90 cases on an H100 (docs/performance.md). A block takes 3 us beside its rows, and 4 for as
+/// many channels as it has warps and each 32 of their pixels, and blocks that meet 15 more.
 constexpr channel_shape choose_channels(std::int64_t numel, int pixels, int images, int width, const row_shift& shift,
                                         std::int64_t most_splits, const channel_blocks& blocks) {
   constexpr double of_block = 3, of_pixels = 4, of_meeting = 15, of_part = 0.05;
@@ -217,7 +217,7 @@ bool reduce_channels([[maybe_unused]] const Args& args, [[maybe_unused]] kernel_
   if constexpr (channels::folds) return launch_channels<Body>(args, memory, stream, name);
   // The copy engine takes too few of shorter rows.
   else if constexpr (channels::has_phases)
-    return launch_channel_slabs<Body, StaticRnumel>(args, 448, stream, name) ||
+    return launch_channel_slabs<Body, StaticRnumel>(args, least_slab_row, stream, name) ||
            launch_channels_twice(Body{}, args, memory, stream, name) ||
            launch_channel_slabs<Body, StaticRnumel>(args, 64, stream, name);
   else return false;

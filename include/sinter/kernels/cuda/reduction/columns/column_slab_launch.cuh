@@ -12,6 +12,9 @@
 
 namespace sinter::cuda::detail {
 
+/// Bytes of a row that moves by itself: of shorter ones the copy engine takes too few.
+inline constexpr int least_slab_row = 448;
+
 /// What a choice has to know of the slabs and of the device.
 struct slab_columns {
   std::int64_t inner, slabs, rows;
@@ -20,7 +23,7 @@ struct slab_columns {
   int threads = 0, most_threads = 0;          // that a multiprocessor runs; of a block
   bool adjoin = false;                        // slabs lie behind each other
   int pixels = 1;                             // columns that are reduced together
-  int least_row = 448;                        // bytes of a stripe's row, at least
+  int least_row = least_slab_row;             // bytes of a stripe's row, at least
 };
 
 /// How slabs are shared out, the threads of a block and its shared memory, and what that takes all multiprocessors, in
