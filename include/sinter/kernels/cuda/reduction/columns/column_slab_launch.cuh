@@ -187,7 +187,9 @@ class column_slab_launch {
       if (args.numel >= narrow_limit || args.rnumel >= narrow_limit) return;
       const std::int64_t inner = facts::inner(args);
       if (inner == 0 || args.numel * args.rnumel * facts::moved_bytes < least_bytes) return;
-      all_ = find_slabs<Body>(args, inner, args.rnumel, limits_of_device(name));
+      const device_limits limits = limits_of_device(name);
+      fast_memory_ = limits.fast_memory;
+      all_ = find_slabs<Body>(args, inner, args.rnumel, limits);
       choice_ = choose_slabs(facts{}, all_);
       // Teams (column_teams.cuh) are better at stripes of whole sectors.
       if (is_cut() && facts::is_aligned(args, 32)) choice_ = {};
@@ -196,13 +198,24 @@ class column_slab_launch {
   explicit operator bool() const { return static_cast<bool>(choice_); }
   /// Better than columns in registers (column_held.cuh)? Those write parts of sectors where rows are no whole ones, and
   /// of long columns of run-time length take narrow sets; but threads that have whole columns wait for nobody, and
-  /// vectors are as quick as the rows of a stripe.
-  bool is_first() const {
+  /// vectors are as quick as the rows of a stripe. Registers would have `vectors`, `wide` sets of columns, whose parts
+  /// of sectors are few: then fast memory is quicker than blocks that share slabs, and than most that have one.
+  bool is_first(bool vectors, bool wide) const {
     constexpr int longest = 192, few = 24;  // rows times the bytes of an element
     if constexpr (!possible || (StaticRnumel > 0 && StaticRnumel * facts::smallest <= few)) return false;
-    else if (!choice_) return false;
+    else if (!choice_ || is_last()) return false;
     else if (facts::is_aligned(args_, 32)) return StaticRnumel < 0 && args_.rnumel > longest * facts::smallest;
-    else return !is_cut() || !facts::is_aligned(args_, 16);
+    else if (fast_memory_ && wide)
+      return choice_.share.blocks == 1 &&
+             (is_cut() ? !vectors && facts::smallest >= 4 : !vectors || choice_.share.columns > choice_.share.inner);
+    else return !is_cut() || !vectors;
+  }
+  /// Slower than columns that are walked twice (column_twice.cuh), along the leading axis? Fast memory reads them once
+  /// more while slabs of many rows wait.
+  bool is_last() const {
+    constexpr double most = 2.2;  // times what is moved
+    return fast_memory_ && all_.slabs == 1 &&
+           choice_.cost * all_.multiprocessors > most * facts::moved_bytes * double(all_.inner) * double(all_.rows);
   }
   void launch_columns(cudaStream_t stream) const {
     if constexpr (possible) launch_slabs_as<Body>(choice_, all_, args_, stream, name_);
@@ -214,6 +227,7 @@ class column_slab_launch {
   const char* name_;
   slab_columns all_{};
   column_slab_choice choice_;
+  bool fast_memory_ = false;
 };
 
 }  // namespace sinter::cuda::detail

@@ -168,6 +168,12 @@ struct held_column_facts {
   static constexpr bool holds_whole(std::int64_t rnumel) {
     return possible && rnumel <= items && most_threads >= whole_column_block;
   }
+  /// Does a block hold a static number of rows of so many columns that few sectors are shared with other blocks?
+  static constexpr bool holds_wide(std::int64_t rnumel) {
+    constexpr int least = 64;
+    const held_columns shape = choose(rnumel, log_along);
+    return is_known && possible && shape.threads() > 0 && Width << shape.log_along() >= least;
+  }
   /// `log`: of threads side by side, at most.
   static constexpr held_columns choose(std::int64_t rnumel, int log) {
     return hold_columns(rnumel, items, log, log_line - 1, most_threads);

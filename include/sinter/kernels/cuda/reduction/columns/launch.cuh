@@ -208,26 +208,34 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
     using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
     constexpr bool whole = StaticRnumel > 0 && held_column_facts<held, width, true>::holds_whole(StaticRnumel);
     constexpr int narrow = whole || width < 4 ? width : 4;
+    const bool vectors = is_short && access_facts<Body>::template fits<narrow, loop_var::x>(args);
     const auto hold = [&] {
       const int multiprocessors = limits_of_device(name).multiprocessors;
       if (!is_short) return false;
       if constexpr (narrow > 1)
-        if (access_facts<Body>::template fits<narrow, loop_var::x>(args))
-          return launch_column_held<narrow, StaticRnumel>(held{}, args, multiprocessors, stream, name);
+        if (vectors) return launch_column_held<narrow, StaticRnumel>(held{}, args, multiprocessors, stream, name);
       return launch_column_held<1, StaticRnumel>(held{}, args, multiprocessors, stream, name);
     };
+    const auto walk_twice = [&] {
+      if constexpr (column_shift_facts<Body>::width > 0) {
+        row_shift shift;
+        if (is_short && shared::takes_turns(args.numel, args.rnumel) && args.numel >= column_shift_facts<Body>::width &&
+            column_shift_facts<Body>::find(args, shift)) {
+          launch_columns_twice(Body{}, args, shift, memory, stream, name);
+          return true;
+        }
+      }
+      return false;
+    };
     const column_slab_launch<slab_body<Body, StaticRnumel>, StaticRnumel, Args> slabs(args, name);
-    if (slabs.is_first()) return slabs.launch_columns(stream);
+    constexpr bool wide_sets = StaticRnumel > 0 && held_column_facts<held, 1, true>::holds_wide(StaticRnumel);
+    if (slabs.is_first(narrow > 1 && vectors, wide_sets)) return slabs.launch_columns(stream);
     if (hold()) return;
+    if (slabs.is_last() && walk_twice()) return;
     if (slabs) return slabs.launch_columns(stream);
     if constexpr (width > 1)
       if (fits) return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
-    if constexpr (column_shift_facts<Body>::width > 0) {
-      row_shift shift;
-      if (is_short && shared::takes_turns(args.numel, args.rnumel) && args.numel >= column_shift_facts<Body>::width &&
-          column_shift_facts<Body>::find(args, shift))
-        return launch_columns_twice(Body{}, args, shift, memory, stream, name);
-    }
+    if (walk_twice()) return;
     if constexpr (width == 1)
       if (fits) return launch_column_teams<1, int>(Body{}, args, memory, stream, name);
     return launch_column_teams<1, std::int64_t>(Body{}, args, memory, stream, name);
