@@ -216,6 +216,10 @@ TEST_CASE("channels: of static extents") {
   test_channels<float, 49, 49 * 64>("channels f32, static", {40, 64, 49});
   test_channels<bf16, 49, 49 * 65>("channels bf16, static", {40, 65, 49, 0, 3});
   test_channels<bf16, 196, 196 * 10>("channels bf16, static", {50, 10, 196});
+  // Larger than a block's columns: in pieces, however few images there are.
+  test_channels<float, 5001, 5001 * 3>("channels f32, static", {20, 3, 5001});
+  test_channels<bf16, 89401, 89401 * 3>("channels bf16, static", {2, 3, 89401});
+  test_channels<float, 2500, 2500 * 64>("channels f32, static", {1, 64, 2500});
 }
 
 TEST_CASE("channels: of images with others between them") {
@@ -261,4 +265,5 @@ TEST_CASE("channels: in several phases, walked twice") {
   test_phases<bf16>("channels twice bf16", {12, 3, 3000}, {.twice = true});
   test_phases<bf16>("channels twice bf16", {9000, 1000, 2}, {.twice = true});
   test_phases<bf16>("channels twice bf16", {5, 300, 5001}, {.twice = true});
+  test_phases<float, 5001, 5001 * 3>("channels twice f32, static", {17, 3, 5001}, {.twice = true});
 }

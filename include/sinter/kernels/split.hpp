@@ -208,16 +208,20 @@ constexpr std::int64_t row_splits(std::int64_t numel, std::int64_t rnumel) {
   return num_splits(orientation::row, numel, rnumel, gathers ? split_gathered_part : split_row_part);
 }
 
-/// Into how many parts the images are cut at most of which each of numel channels has `rnumel` pixels in all.
+/// Into how many parts the images are cut at most of which each of numel channels has `rnumel` pixels in all. Images
+/// that are larger than a block's columns are in pieces, and those that begin in vectors differently apart.
 template <class Body>
 constexpr std::int64_t channel_splits(std::int64_t numel, std::int64_t rnumel) {
-  constexpr std::int64_t most_columns = 2048, least_part = 4, most = 128;
+  constexpr std::int64_t most_columns = 2048, least_columns = 240, least_part = 4;
   constexpr long known = pixels_of_body<Body>, pixels = is_dynamic(known) ? 1 : known;
+  constexpr bool large = pixels > most_columns;
+  constexpr std::int64_t pieces = large ? (pixels + least_columns - 1) / least_columns : 1, most = large ? 1024 : 128;
   if (numel <= 0) return 1;
-  const std::int64_t sets = (numel * pixels + most_columns - 1) / most_columns, possible = rnumel / pixels / least_part,
-                     wanted = split_column_blocks / sets < most ? split_column_blocks / sets : most;
+  const std::int64_t images = rnumel / pixels / least_part, possible = (large && images < 1 ? 1 : images) * pieces;
+  const std::int64_t sets = large ? numel : (numel * pixels + most_columns - 1) / most_columns,
+                     shared = split_column_blocks / sets, wanted = shared > pieces ? shared : pieces;
   const std::int64_t splits = wanted < possible ? wanted : possible;
-  return splits < 2 ? 1 : splits;
+  return splits < 2 ? 1 : splits < most ? splits : most;
 }
 
 /// May blocks walk all images twice, of so many pixels in all? Of fewer a cluster holds a channel.
