@@ -71,6 +71,101 @@ void test_deviations(std::int64_t rows, std::int64_t columns, std::size_t shift,
   out.check_guards(what), far_out.check_guards(what);
 }
 
+/// The same of x silu(gate), which the first phase leaves in shared memory for the others.
+template <class T, long C>
+using gated_deviations =
+    body<load<0, T, at_row<C>>, load<1, T, at_row<C>>, compute<ops::silu, T, T, 1>, compute<ops::mul, T, T, 0, 2>,
+         scalar<0, float>, reduce<ops::sum, T, float, 3>, compute<ops::mul, float, float, 5, 4>,
+         compute<ops::sub, float, float, 3, 6>, compute<ops::abs, float, float, 7>, reduce<ops::sum, float, float, 8>,
+         compute<ops::mul, float, float, 9, 4>, compute<ops::div, float, float, 7, 10>, load<2, float, at_r>,
+         compute<ops::mul, float, float, 11, 12>, store<3, T, 13, at_row<C>>>;
+/// x w, which the second of three phases leaves, less how far y is from its mean times the mean of their products.
+template <long C>
+using less_projection =
+    body<load<0, float, at_row<C>>, load<1, float, at_row<C>>, load<2, float, at_r>, scalar<0, float>,
+         reduce<ops::sum, float, float, 1>, compute<ops::mul, float, float, 4, 3>, compute<ops::sub, float, float, 1, 5>,
+         compute<ops::mul, float, float, 0, 2>, compute<ops::mul, float, float, 6, 7>,
+         reduce<ops::sum, float, float, 8>, compute<ops::mul, float, float, 9, 3>,
+         compute<ops::mul, float, float, 6, 10>, compute<ops::sub, float, float, 7, 11>,
+         store<3, float, 12, at_row<C>>>;
+template <class Body>
+using kept = cuda::detail::kept_value<Body>;
+static_assert(kept<gated_deviations<bf16, d0>>::statement == 3 && kept<gated_deviations<float, 50257>>::statement == 3);
+static_assert(kept<less_projection<d0>>::statement == 7 && kept<less_projection<d0>>::phase == 1);
+// There must be room for it, and something to gain; doubles would be in vectors of two.
+static_assert(!kept<softmax<bf16, d0>>::is && !kept<layer_norm<float, float, d0>>::is && !kept<sum_and_rest<d0>>::is);
+static_assert(!kept<gated_deviations<double, d0>>::is);
+
+/// Either of them.
+template <class T, long C>
+void test_kept(std::int64_t rows, std::int64_t columns, std::size_t shift, std::size_t shift_weight,
+               bool projects = false) {
+  if (!is_sampled()) return;
+  const auto a = numbers<T>(rows * columns, 1), b = numbers<T>(rows * columns, 2);
+  const auto w = numbers<float>(columns, 3);
+  device_array<T> da(a, shift), db(b, shift), out(rows * columns, shift);
+  device_array<float> dw(w, shift_weight);
+  auto args = make_args<4, 1, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = db.data(), args.pointers[2] = dw.data();
+  args.pointers[3] = out.data();
+  args.scalars[0] = {1.0 / static_cast<double>(columns), 0};
+  args.sizes[0] = columns;
+  const std::string what = label(projects ? "less projection" : "gated deviations", rows, columns);
+  if constexpr (std::is_same_v<T, float>)
+    if (projects) launch<less_projection<C>, is_dynamic(C) ? -1 : C>(what, args);
+  if (!projects) launch<gated_deviations<T, C>, is_dynamic(C) ? -1 : C>(what, args);
+  const auto value = [&](std::size_t k) {
+    const double x = number(a[k]), y = number(b[k]);
+    return projects ? x * w[k % columns] : x * y / (1 + std::exp(-y));
+  };
+  const auto of_mean = [&](std::size_t k) { return projects ? number(b[k]) : value(k); };
+  const double each = 1.0 / static_cast<double>(columns);
+  std::vector<double> mean(rows, 0.0), second(rows, 0.0);
+  for (std::size_t k = 0; k < a.size(); ++k) mean[k / columns] += each * of_mean(k);
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const double rest = of_mean(k) - mean[k / columns];
+    second[k / columns] += each * (projects ? rest * value(k) : std::fabs(rest));
+  }
+  check_close(
+      what, out.host(),
+      [&](std::size_t k) {
+        const double rest = of_mean(k) - mean[k / columns], of_row = second[k / columns];
+        return projects ? value(k) - rest * of_row : rest / of_row * w[k % columns];
+      },
+      4 * step_of<T>() + 1e-5, 4 * step_of<T>() + 1e-5);
+  out.check_guards(what);
+}
+
+/// x w less the row's mean of it: what all rows share is read in two phases, for a value of 16 bits has no room for that.
+template <class T, class W, long C>
+using weighted_rest = body<load<0, T, at_row<C>>, load<1, W, at_r>, compute<ops::mul, float, float, 0, 1>,
+                           scalar<0, float>, reduce<ops::sum, float, float, 2>, compute<ops::mul, float, float, 4, 3>,
+                           compute<ops::sub, float, float, 2, 5>, store<2, T, 6, at_row<C>>>;
+static_assert(cuda::detail::few_loops<weighted_rest<bf16, bf16, d0>> && !kept<weighted_rest<f16, f16, d0>>::is);
+static_assert(!cuda::detail::few_loops<layer_norm<bf16, bf16, d0>>);
+
+template <class T, class W>
+void test_weighted_rest(std::int64_t rows, std::int64_t columns, std::size_t shift, std::size_t shift_weight) {
+  if (!is_sampled()) return;
+  const auto a = numbers<T>(rows * columns, 1);
+  const auto w = numbers<W>(columns, 2);
+  device_array<T> da(a, shift), out(rows * columns, shift);
+  device_array<W> dw(w, shift_weight);
+  auto args = make_args<3, 1, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = dw.data(), args.pointers[2] = out.data();
+  args.scalars[0] = {1.0 / static_cast<double>(columns), 0};
+  args.sizes[0] = columns;
+  const std::string what = label("weighted rest", rows, columns);
+  launch<weighted_rest<T, W, d0>, -1>(what, args);
+  const auto value = [&](std::size_t k) { return number(a[k]) * number(w[k % columns]); };
+  std::vector<double> mean(rows, 0.0);
+  for (std::size_t k = 0; k < a.size(); ++k) mean[k / columns] += value(k) / static_cast<double>(columns);
+  check_close(
+      what, out.host(), [&](std::size_t k) { return value(k) - mean[k / columns]; }, 2 * step_of<T>() + 1e-6,
+      2 * step_of<T>() + 1e-6);
+  out.check_guards(what);
+}
+
 /// moments with weights that have to be cast.
 template <class T, class W, long C>
 requires std::is_integral_v<W>
@@ -126,6 +221,27 @@ TEST_CASE("grouped rows of several phases, types and outputs") {
   }
   test_deviations<bf16, 50257>(256, 50257, 2, 3);
   test_deviations<float, 50257>(130, 50257, 1, 1);
+}
+
+TEST_CASE("grouped rows that keep what their first phase computed") {
+  for (const std::size_t shift : {0, 1, 3, 6}) {
+    test_kept<bf16, d0>(256, 50257, shift, 0);
+    test_kept<bf16, d0>(300, 40000 + static_cast<std::int64_t>(shift), 0, shift);
+    test_kept<f16, d0>(256, 30522, shift, 1);
+    test_kept<float, d0>(200, 30522, shift % 4, 1);
+    test_kept<float, d0>(200, 20001, shift % 4, shift % 3, true);
+  }
+  test_kept<bf16, 50257>(256, 50257, 2, 3);
+  test_kept<float, 40000>(161, 40000, 0, 0);
+}
+
+TEST_CASE("grouped rows whose weights several phases read") {
+  for (std::size_t shift = 0; shift < 8; ++shift) {
+    test_weighted_rest<bf16, bf16>(256, 50257 - static_cast<std::int64_t>(shift), shift, 7 - shift);
+    test_weighted_rest<f16, f16>(300, 40000 + static_cast<std::int64_t>(shift % 2), 0, shift);
+    test_weighted_rest<bf16, float>(256, 50257, shift, shift % 3);
+  }
+  test_weighted_rest<float, float>(300, 30522, 1, 3);
 }
 
 TEST_CASE("grouped rows of whole vectors, of static length, of which a multiprocessor holds one") {

@@ -74,6 +74,15 @@ struct placed_statement {
   }
 };
 
+/// A value that staging has kept.
+template <int I>
+struct recalled_value {
+  template <int Width, class Frame, class Args, class T, int Lanes, class... Others>
+  static __device__ __forceinline__ void run(const whereabouts<Frame, Args>& at, int u, T (&own)[Lanes], Others&...) {
+    at.t.staging.recall(own, u, at.t.ok[u]);
+  }
+};
+
 /// Statement I of a frame: what runs it, and the slots of its result and operands.
 template <class Frame, int I>
 struct step_of {
@@ -86,7 +95,8 @@ struct step_of {
     else return body_facts<B>::where(I) == scope::element && body_facts<B>::where(operand<1>) == scope::row;
   }();
   using operation = typename operation_of<S, Frame::tiling::streamed, by_row>::type;
-  using type = std::conditional_t<std::is_void_v<operation>, placed_statement<I, S>, operation>;
+  using type = std::conditional_t<Frame::tiling::template recalls<I>, recalled_value<I>,
+                                  std::conditional_t<std::is_void_v<operation>, placed_statement<I, S>, operation>>;
   using own = typename slot_in<Frame, I>::type;
   using a = typename slot_in<Frame, operand<0>>::type;
   using b = typename slot_in<Frame, operand<1>>::type;

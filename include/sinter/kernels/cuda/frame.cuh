@@ -37,10 +37,11 @@ struct tiling {
   static constexpr bool late = false;         // ... or begin at a thread's second element, as staging says
   static constexpr bool in_vectors = false;   // rows begin anywhere, but items are aligned in memory
   static constexpr drift drifts = drift::none;
-  static constexpr bool loose = false;   // items may begin anywhere in memory; see loose.hpp
-  static constexpr bool walks = false;   // ... and rows end anywhere inside of them
-  static constexpr bool keeps = false;   // what all rows share waits in shared memory; see kept_loads.cuh
-  static constexpr bool aligns = false;  // ... but where staging says so, what all rows share lies in vectors
+  static constexpr bool loose = false;      // items may begin anywhere in memory; see loose.hpp
+  static constexpr bool walks = false;      // ... and rows end anywhere inside of them
+  static constexpr bool keeps = false;      // what all rows share waits in shared memory; see kept_loads.cuh
+  static constexpr bool in_halves = false;  // ... from half a word on of which the compiler knows
+  static constexpr bool aligns = false;     // ... but where staging says so, what all rows share lies in vectors
   template <int I>
   static constexpr bool shifts = false;  // this load is shifted into place
   template <int I>
@@ -49,6 +50,8 @@ struct tiling {
   static constexpr int most_waiting = 256;  // bytes that a thread loads before it computes anything
   template <int I>
   static constexpr bool packs = false;  // the values of this load stay as they lie in memory
+  template <int I>
+  static constexpr bool recalls = false;  // this value is there, where an earlier phase left it
 };
 
 /// Where a thread is. Items past the end are not `ok`, and moved to a valid place: loads need no branch, only stores

@@ -119,7 +119,7 @@ struct run_statement<load<Slot, T, At, Mask>> {
     } else if constexpr (vector::bytes >= 4) {
       loose_words<T, shape::width> around;
       around.fetch(first, t.staging.template shift_of<T, loose_words<T, shape::width>::unit_bytes>(first));
-      around.template read<Frame::tiling::keeps>(raw);
+      around.template read<Frame::tiling::in_halves>(raw);
     }
 #pragma unroll
     for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];

@@ -104,23 +104,29 @@ class grouped_stream {
       fetch_ends(__shfl_sync(all_lanes, rows_, slot_ + 1 == share_.slots ? 0 : slot_ + 1));
   }
   /// Calls visit(tile) for the warp's vectors of the row: Items to a lane while there are as many, then half of that,
-  /// and at last one to a lane for those that are too few for a warp.
+  /// or single ones, and at last one to a lane for those that are too few for a warp.
   template <int P, int Items, class Visit>
   __device__ __forceinline__ void loop(const Visit& visit) {
     if (P == 0) barrier_wait(barriers_ + slot_ * 8, turns_ & 1);
-    const auto walk = [&](int shift) { visit_whole<Items, true>(0, shift, visit); };
-    if constexpr (shares_in_phase<Body, P>) wait_for_kept(), with_shift(walk);
+    constexpr bool recalls = P > kept_value<Body>::phase;
+    constexpr int least = few_loops<Body> ? Items : 1;
+    const int shift = shift_of_row_ == 0 ? 0 : -1;
+    int k = 0;
+    const auto walk = [&](int known) { k = visit_whole<Items, least, recalls>(k, known, visit); };
+    if constexpr (shares_beside_kept<Body, P>) wait_for_kept(), with_shift(walk);
     else walk(0);
+    if constexpr (few_loops<Body>) visit_whole<1, 1, recalls>(k, shift, visit);
     if (const int whole = here_ & ~31; whole < here_) {
-      tile<grouped_tiling<Body, width, 1>> last;
-      prepare(last, shift_of_row_ == 0 ? 0 : -1);
+      tile<grouped_tiling<Body, width, 1, recalls>> last;
+      prepare(last, shift);
       place_tile(last, whole);
       last.ok[0] = whole + lane() < here_;
       visit(last);
     }
     if (P == 0 && (slot_ | turns_) == 0) send_rest();
     if (P == loops - 1) {
-      __syncwarp();  // all lanes have read what was here
+      if constexpr (kept_value<Body>::is) copy_back_ready();  // what they wrote lies before what is sent for
+      __syncwarp();                                           // all lanes have read what was here
       send_next();
     }
   }
@@ -145,19 +151,21 @@ class grouped_stream {
   }
   __device__ __forceinline__ int place_bytes() const { return share_.vectors * (facts::bytes * width); }
 
-  template <int Items, bool Most, class Visit>
-  __device__ __forceinline__ void visit_whole(int k, int shift, const Visit& visit) const {
+  /// From vector k on, in turns of Items to a lane, of half of that, … of Least; the first vector that is left.
+  template <int Items, int Least, bool Recalls, bool First = true, class Visit>
+  __device__ __forceinline__ int visit_whole(int k, int shift, const Visit& visit) const {
     constexpr int vectors = 32 * Items;
-    tile<grouped_tiling<Body, width, Items>> t;
+    tile<grouped_tiling<Body, width, Items, Recalls>> t;
     prepare(t, shift);
-    if constexpr (Most) {
+    if constexpr (First) {
 #pragma unroll 1
       for (; k + vectors <= here_; k += vectors) place_tile(t, k), visit(t);
     } else if (k + vectors <= here_) {
       place_tile(t, k), visit(t);
       k += vectors;
     }
-    if constexpr (Items > 1) visit_whole<Items / 2, false>(k, shift, visit);
+    if constexpr (Items > Least) return visit_whole<Items / 2, Least, Recalls, false>(k, shift, visit);
+    else return k;
   }
   template <class Tiling>
   __device__ __forceinline__ void prepare(tile<Tiling>& t, int shift) const {
@@ -198,13 +206,16 @@ class grouped_stream {
     ends_ = static_cast<int>(args.rnumel) - all.count * width;
     if (!stores_early<Body> && from_last_ > 0 && from_last_ < loops) fetch_ends(row);
   }
-  /// Calls visit(shift_of_row_), which the compiler knows.
+  /// Calls visit(shift_of_row_), which the compiler knows, or all but whether it is odd.
   template <class Visit>
   __device__ __forceinline__ void with_shift(const Visit& visit) const {
+    constexpr int unit = known_shift<Body, width>;
+    if (unit > 1 && shift_of_row_ == 0) return visit(0);
+    const int rest = shift_of_row_ & (unit - 1);
     [&]<int... Shift>(std::integer_sequence<int, Shift...>) {
-      (void)((shift_of_row_ == Shift && (visit(Shift), true)) || ...);
+      (void)((shift_of_row_ / unit == Shift && (visit(Shift * unit + rest), true)) || ...);
     }
-    (std::make_integer_sequence<int, width>{});
+    (std::make_integer_sequence<int, width / unit>{});
   }
   __device__ __forceinline__ tile<end_tiling> tile_of_ends(int of_row) const {
     const whole_vectors all = vectors_of(of_row);
@@ -275,8 +286,11 @@ __device__ __forceinline__ void grouped_phase(Stream& stream, Frame& f, tile<typ
   using numbers = std::make_index_sequence<Body::size>;
   evaluate<rows_of_phase<Body, P>>(f, t, stream.args, stream.writes());
   if constexpr (P < body_facts<Body>::num_phases) {
-    constexpr int items = shares_in_phase<Body, P> || stream_facts<Body>::bytes > 4 ? Items : 4;
+    constexpr int items = shares_beside_kept<Body, P> || stream_facts<Body>::bytes > 4 ? Items : 4;
     using own_tiling = grouped_tiling<Body, Stream::width, items>;
+    using kept = kept_value<Body>;
+    using which = elements_beside_kept<Body, P>;
+    using steps = steps_of_phase<Body, P, row_ways<Body, own_tiling::size>>;
     constexpr int Ways = row_ways<Body, own_tiling::size>;
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
@@ -285,7 +299,11 @@ __device__ __forceinline__ void grouped_phase(Stream& stream, Frame& f, tile<typ
     stream.template loop<P, items>([&]<class Tile>(Tile& place) {
       frame<Body, typename Tile::tiling> own;
       copy_row_values<Body>(numbers{}, own, f);
-      evaluate_and_step<elements_of_phase<Body, P>, P, Ways>(acc, own, place, stream.args);
+      evaluate<which>(own, place, stream.args, false, [&](int u) {
+        steps::item(acc, own, place, u);
+        if constexpr (P == kept::phase) place.staging.keep(lanes_of<kept::statement>(own), u, place.ok[u]);
+      });
+      steps::tile_done(acc, own, place);
     });
     if constexpr (reduces_phase<Body, P>) {
       stream.template combine<P, Ways>(acc);

@@ -12,11 +12,16 @@
 namespace sinter::cuda::detail {
 
 /// Bytes of the shortest rows that are shared so: shorter ones are better staged whole, but weights then come from the
-/// L2 with each of them.
+/// L2 with each of them. Fast memory waits for that, and for what is computed again in each phase: of several inputs in
+/// rows that begin anywhere, or that keep a value of two of 16 bits and are not in registers (`alone`).
 template <class Body>
-constexpr std::int64_t least_grouped_bytes(bool fast_memory) {
+constexpr std::int64_t least_grouped_bytes(bool fast_memory, bool anywhere, bool alone) {
   constexpr int weights = stream_facts<Body>::shared_loads, loads = stream_facts<Body>::loads;
-  return std::int64_t(weights > 1 ? (fast_memory ? 39 : 56) : weights == 0 ? 78 : loads > 1 ? 72 : 56) << 10;
+  constexpr bool keeps = kept_value<Body>::is && stream_facts<Body>::bytes <= 4;
+  if (weights == 0) return 78 << 10;
+  if (weights == 1 && loads == 1) return 56 << 10;
+  const bool early = fast_memory && (weights > 1 || anywhere || (alone && keeps));
+  return std::int64_t(early ? 39 : weights > 1 ? 56 : 72) << 10;
 }
 /// How few, or how little in all, is better shared by all multiprocessors.
 inline constexpr std::int64_t least_grouped_rows = 96, least_grouped_total = 24 << 20;
@@ -34,7 +39,8 @@ inline constexpr bool groups_rows = [] {
   using facts = stream_facts<Body>;
   return kernels_overlap && phase_facts<Body>::kept_bytes > 0 && facts::whole_vectors(width) && facts::bytes <= 8 &&
          body_facts<Body>::num_phases <= least_group_warps && reduces_phase<Body, 0> &&
-         (Rnumel < 0 || (Rnumel < streamed_limit && Rnumel * facts::bytes >= least_grouped_bytes<Body>(true) &&
+         (Rnumel < 0 || (Rnumel < streamed_limit &&
+                         Rnumel * facts::bytes >= least_grouped_bytes<Body>(true, Rnumel % width != 0, false) &&
                          (Rnumel % width != 0 || facts::shared_loads > 1 || facts::loads > 1 ||
                           Rnumel * facts::bytes > most_streamed_alone)));
 }();
@@ -58,8 +64,9 @@ bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStr
         args.numel * bytes < least_grouped_total)
       return false;
     const device_limits limits = limits_of_device(name);
-    if (bytes < least_grouped_bytes<B>(limits.fast_memory) || !shifted_facts<B>::find(args, shift) || shift.others < 0)
-      return false;
+    if (!shifted_facts<B>::find(args, shift) || shift.others < 0) return false;
+    const bool anywhere = shift.first != 0 || shift.step != 0 || args.rnumel % width != 0;
+    if (bytes < least_grouped_bytes<B>(limits.fast_memory, anywhere, Rnumel < 0)) return false;
     void (*const kernel)(Args, group_share, row_shift) = &reduction_grouped<B, width, items, Args>;
     const auto* const address = reinterpret_cast<const void*>(kernel);
     static constinit std::atomic<std::uint64_t> asked{0}, known_clusters[64]{};

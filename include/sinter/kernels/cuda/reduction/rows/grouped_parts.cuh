@@ -6,6 +6,7 @@
 
 #include "sinter/kernels/cuda/reduction/rows/group_share.hpp"
 #include "sinter/kernels/cuda/reduction/rows/kept_loads.cuh"
+#include "sinter/kernels/cuda/reduction/rows/kept_value.cuh"
 #include "sinter/kernels/cuda/reduction/rows/rows_ahead.cuh"
 #include "sinter/kernels/cuda/reduction/rows/vectors.cuh"
 #include "sinter/kernels/cuda/reduction/rows/warp_meeting.cuh"
@@ -53,6 +54,22 @@ class group_threads {
   int warps_;  // a power of two
 };
 
+/// Does phase P, which may find a value, read what all rows share?
+template <class Body, int P>
+inline constexpr bool shares_beside_kept = reads_shared<Body, elements_beside_kept<Body, P>>;
+/// Do several? Then loops that know how each row lies beside it are more than
+/// instruction caches hold.
+template <class Body>
+inline constexpr bool few_loops = [] {
+  int phases = 0;
+  [&]<int... P>(std::integer_sequence<int, P...>) { ((phases += shares_beside_kept<Body, P>), ...); }
+  (std::make_integer_sequence<int, body_facts<Body>::num_phases>{});
+  return phases > 1;
+}();
+/// Elements of which they know how often a row is shifted by them.
+template <class Body, int Width>
+inline constexpr int known_shift = few_loops<Body>&& Width > 4 ? 2 : 1;
+
 /// Where the lanes of a warp find Items vectors each, and what all rows share beside them.
 template <class Body, int Width, int Items>
 struct grouped_staging {
@@ -85,11 +102,53 @@ struct grouped_staging {
     }
     wide<T, Width>::unpack(out, words);
   }
+
+  /// The body's value, of item u: leaves it, finds it.
+  template <int Lanes>
+  __device__ __forceinline__ void keep(const float (&values)[Lanes], int u, bool ok) const {
+    each_part(
+        [&]<int C>(std::integral_constant<int, C>, unsigned at) {
+          uint4 raw;
+          memcpy(&raw, values + u * Width + 4 * C, 16);
+          if (ok) write_shared(at, raw);
+        },
+        u);
+  }
+  template <int Lanes>
+  __device__ __forceinline__ void recall(float (&values)[Lanes], int u, bool ok) const {
+    each_part(
+        [&]<int C>(std::integral_constant<int, C>, unsigned at) {
+          uint4 raw{};
+          if (ok) raw = read_shared(at);
+          memcpy(values + u * Width + 4 * C, &raw, 16);
+        },
+        u);
+  }
+
+ private:
+  /// visit(number, address) for each 16 bytes of the value's vector.
+  template <class Visit>
+  __device__ __forceinline__ void each_part(const Visit& visit, int u) const {
+    [&]<int... C>(std::integer_sequence<int, C...>) {
+      (visit(std::integral_constant<int, C>{}, part_of_kept<C>(u)), ...);
+    }
+    (std::make_integer_sequence<int, Width / 4>{});
+  }
+  template <int C>
+  __device__ __forceinline__ unsigned part_of_kept(int u) const {
+    constexpr auto where = kept_value<Body>::template place_of<C, Width>;
+    constexpr int before = stream_facts<Body>::bytes_before(where.load) * Width,
+                  size = stream_facts<Body>::bytes_before(where.load + 1) * Width - before;
+    return place + static_cast<unsigned>(before * vectors + (first + u * 32) * size + where.part * 16);
+  }
 };
 
-template <class Body, int Width, int Items>
+/// In a phase behind that which leaves a value, if Recalls.
+template <class Body, int Width, int Items, bool Recalls = false>
 struct grouped_tiling : vectors_tiling<Body, Width, Items> {
-  static constexpr bool adjoining = true, keeps = true;
+  static constexpr bool adjoining = true, keeps = true, in_halves = known_shift<Body, Width> == 1;
+  template <int I>
+  static constexpr bool recalls = Recalls&& I == kept_value<Body>::statement;
   using staging = grouped_staging<Body, Width, Items>;
 };
 

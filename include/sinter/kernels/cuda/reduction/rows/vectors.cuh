@@ -13,13 +13,15 @@ namespace sinter::cuda {
 
 namespace detail {
 
-/// Does phase P read what all rows share?
-template <class Body, int P>
-inline constexpr bool shares_in_phase = [] {
+/// Do the statements that Which::select(s) names read what all rows share? Do those of phase P?
+template <class Body, class Which>
+inline constexpr bool reads_shared = [] {
   for (int s = 0; s < Body::size; ++s)
-    if (stream_facts<Body>::is_shared(s) && elements_of_phase<Body, P>::select(s)) return true;
+    if (stream_facts<Body>::is_shared(s) && Which::select(s)) return true;
   return false;
 }();
+template <class Body, int P>
+inline constexpr bool shares_in_phase = reads_shared<Body, elements_of_phase<Body, P>>;
 
 /// A block's way through the pieces of its rows, and one ahead of it that sends for those to come.
 template <class Body, class Tiling, class Args>
