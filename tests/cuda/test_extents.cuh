@@ -96,6 +96,13 @@ constexpr auto softmax = [](auto x) { return si::softmax(x); };
 constexpr auto layer_norm = [](auto x, auto w, auto b) { return si::layer_norm(x, w, b, 1e-5f); };
 constexpr auto gated_norm = [](auto x, auto gate, auto w) { return si::rms_norm(x * si::silu(gate), w, 1e-6f); };
 constexpr auto softmax_gradient = [](auto y, auto g) { return y * (g - si::sum(y * g, si::axis<-1>, si::keepdim)); };
+constexpr auto norm_gradient = [](auto x, auto g, auto w) {
+  const auto mean = [](auto y) { return si::mean(y, si::axis<-1>, si::keepdim); };
+  const auto scale = si::rsqrt(mean(x * x) + 1e-6f);
+  const auto scaled = x * scale;
+  const auto weighted = g * w;
+  return scale * (weighted - scaled * mean(weighted * scaled));
+};
 constexpr auto variance = [](auto x) { return si::var(x, si::axis<-1>); };
 constexpr auto greatest = [](auto x) { return si::argmax(x, si::axis<-1>); };
 constexpr auto running = [](auto x) { return si::cumsum(x, si::axis<-1>); };
@@ -122,6 +129,8 @@ void check_rows() {
                                                                       2e-2);
     check<float, float, any_rows, Columns, matrix, matrix, matrix, row>("gated norm f32", rows, Columns, gated_norm,
                                                                         1e-4);
+    check<bf16, bf16, any_rows, Columns, matrix, matrix, matrix, row>("gradient of RMS norm bf16", rows, Columns,
+                                                                      norm_gradient, 5e-2);
     check<f16, f16, any_rows, Columns, column, matrix>("variance f16", rows, Columns, variance, 1e-4);
     check<float, std::int64_t, any_rows, Columns, column, matrix>("argmax f32", rows, Columns, greatest, 0);
     check<float, float, any_rows, Columns, matrix, matrix>("cumsum f32", rows, Columns, running, 1e-2);

@@ -327,17 +327,21 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   }
   if constexpr (may_be(row_kernel::grouped))
     if (group()) return;
-  if constexpr ((StaticRnumel < 0 || loose) && may_be(row_kernel::staged)) {
+  // Static rows of 16-bit vectors that registers hold no better than those of run-time length.
+  constexpr bool crowded = StaticRnumel > 0 && !loose && stream_facts<held>::bytes <= 4 &&
+                           StaticRnumel / width > most_held_groups<held, width, can_split>;
+  const bool in_vectors = fits && (StaticRnumel < 0 || crowded);
+  if constexpr ((StaticRnumel < 0 || loose || crowded) && may_be(row_kernel::staged)) {
     using shared = sinter::detail::shared_row_facts<held>;
     const bool alone = (!streamed.any && streamed.otherwise == 0) ||
                        can_split ||  // few rows are better shared by blocks
                        sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes) <= 1;
     // Where a multiprocessor holds less than three, they better arrive while others are reduced; but several weights
     // are waited for less by more threads.
-    const bool few = streamed.width > 0 && (StaticRnumel >= 0 || !fits) && stream_facts<held>::shared_loads <= 1 &&
+    const bool few = streamed.width > 0 && !in_vectors && stream_facts<held>::shared_loads <= 1 &&
                      3 * args.rnumel * stream_facts<held>::bytes > most_held_by_all;
     if (splits <= 1 && alone && !few) {
-      if (StaticRnumel >= 0 || !fits) {
+      if (!in_vectors) {
         if (launch_staged<staged_facts<held>::width>(held{}, args, stream, name)) return;
       } else if constexpr (stages_vectors<held, width, can_split>) {
         if (launch_staged<width>(held{}, args, stream, name)) return;
