@@ -190,6 +190,15 @@ static_assert(shape_of(1001, 49, 1000).splits == 1);
 static_assert(shape_of(64, 49, 4096).splits > 16);
 static_assert(shape_of(64, 49, 3).splits <= 3);
 
+// The workspace has room for all pieces of large images, and of odd ones for those that begin differently.
+template <long Pixels>
+constexpr std::int64_t splits_of(std::int64_t channels, std::int64_t images) {
+  return sinter::detail::channel_splits<statistics<bf16, Pixels, 0>>(channels, images * Pixels);
+}
+static_assert(splits_of<50176>(3, 212) >= 50176 / 2041 + 1);
+static_assert(splits_of<89401>(3, 2) >= 8 * (89401 / 2041 + 1));
+static_assert(splits_of<49>(1001, 1000) <= 26 && splits_of<49>(64, 3) == 1);
+
 TEST_CASE("channels: of images whose rows begin where vectors do, or anywhere") {
   for (const std::size_t shift : {0, 1, 5}) {
     test_channels<float>("channels f32", {40, 64, 49, 0, shift});

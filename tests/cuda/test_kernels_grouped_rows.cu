@@ -95,6 +95,18 @@ static_assert(kept<less_projection<d0>>::statement == 7 && kept<less_projection<
 // There must be room for it, and something to gain; doubles would be in vectors of two.
 static_assert(!kept<softmax<bf16, d0>>::is && !kept<layer_norm<float, float, d0>>::is && !kept<sum_and_rest<d0>>::is);
 static_assert(!kept<gated_deviations<double, d0>>::is);
+// Shorter rows that keep two values of 16 bits are grouped where memory is fast, unless registers hold them; so are others
+// that begin anywhere.
+template <class Body>
+constexpr bool grouped_from_39(bool fast_memory, bool anywhere, bool alone) {
+  return cuda::detail::least_grouped_bytes<Body>(fast_memory, anywhere, alone) == 39 << 10;
+}
+static_assert(grouped_from_39<gated_deviations<bf16, d0>>(true, false, true));
+static_assert(!grouped_from_39<gated_deviations<bf16, d0>>(true, false, false));
+static_assert(!grouped_from_39<gated_deviations<float, d0>>(true, false, true));
+static_assert(grouped_from_39<gated_deviations<float, d0>>(true, true, false));
+static_assert(!grouped_from_39<gated_deviations<bf16, d0>>(false, true, true));
+static_assert(!grouped_from_39<deviations<bf16, d0>>(true, true, true));  // of one input
 
 /// Either of them.
 template <class T, long C>
