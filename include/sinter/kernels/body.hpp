@@ -288,7 +288,8 @@ struct body_facts<body<S...>> {
   struct needs {
     bool of[facts.num_phases + 1][size + 1]{};
   };
-  static constexpr needs needs_of_phases = [] {
+  /// The same if phases from number `since` on find the value of statement `known`.
+  static constexpr needs needs_beside(int known, int since) {
     needs n{};
     for (int p = 0; p < facts.num_phases; ++p)
       for (int s = size - 1; s >= 0; --s) {
@@ -298,12 +299,13 @@ struct body_facts<body<S...>> {
                                     (facts.where[s] == scope::element &&
                                      (kind == detail::statement_kind::store || kind == detail::statement_kind::yield)));
         if (sink) n.of[p][s] = true;
-        if (!n.of[p][s]) continue;
+        if (!n.of[p][s] || (s == known && p >= since)) continue;
         for (int operand : facts.info[s].operands)
           if (operand >= 0 && facts.where[operand] == scope::element) n.of[p][operand] = true;
       }
     return n;
-  }();
+  }
+  static constexpr needs needs_of_phases = needs_beside(-1, 0);
 
   static constexpr bool has_reduction = facts.has_reduction;
   static constexpr bool has_scan = facts.has_scan;

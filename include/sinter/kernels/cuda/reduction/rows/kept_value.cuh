@@ -21,23 +21,9 @@ struct kept_value<body<S...>> {
   using streamed = stream_facts<body<S...>>;
   static constexpr int size = sizeof...(S);
 
-  /// Statements that each phase evaluates if those behind the first that needs statement `kept` find its value.
-  struct needs {
-    bool of[phases::phases + 1][size + 1]{};
-  };
-  static constexpr needs needs_beside(int kept) {
-    needs n{};
-    for (int p = 0; p < phases::phases; ++p)
-      for (int s = size - 1; s >= 0; --s) {
-        const auto& info = facts::facts.info[s];
-        const bool stores = info.kind == statement_kind::store && facts::where(s) == scope::element;
-        if (facts::phase(s) == p && (stores || info.kind == statement_kind::reduce)) n.of[p][s] = true;
-        if (!n.of[p][s] || (s == kept && p > phases::first(kept))) continue;
-        for (int operand : info.operands)
-          if (operand >= 0 && facts::where(operand) == scope::element) n.of[p][operand] = true;
-      }
-    return n;
-  }
+  /// What each phase needs if those behind the first that needs statement `kept` find its value.
+  using needs = typename facts::needs;
+  static constexpr needs needs_beside(int kept) { return facts::needs_beside(kept, phases::first(kept) + 1); }
   /// Is a load no longer needed then?
   static constexpr bool is_free(int s, int kept, const needs& n) {
     for (int p = phases::first(kept) + 1; p < phases::phases; ++p)
@@ -75,7 +61,7 @@ struct kept_value<body<S...>> {
   static constexpr bool is = statement >= 0;
   /// The phase that leaves it.
   static constexpr int phase = is ? phases::first(statement) : phases::phases;
-  static constexpr needs all = needs_beside(statement);
+  static constexpr needs all = is ? needs_beside(statement) : facts::needs_of_phases;
   static constexpr bool needed(int p, int s) { return all.of[p][s]; }
 
   /// Where part number Part of 16 bytes of a vector of Width such values lies: in that of which load, and where there.
