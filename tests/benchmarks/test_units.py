@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# benchmarks/units.py on what ncu writes: names of cases and kernels, times in any unit, what counts as a unit.
+# benchmarks/units.py on what ncu writes: names of cases and kernels, times in any unit, what counts as a unit, and what
+# warps wait for.
 # SPDX-License-Identifier: BSL-1.0
 import subprocess
 import sys
@@ -9,13 +10,15 @@ from pathlib import Path
 
 UNITS = Path(__file__).resolve().parents[2] / "benchmarks" / "units.py"
 OF_PEAK = "avg.pct_of_peak_sustained_elapsed"
+WAITS = {"long_scoreboard": "6", "selected": "1", "wait": "2", "barrier": "0.5", "no_instruction": "0.5", "drain": "0"}
 
 
 def csv(time_unit: str, *kernels: tuple[str, str, dict[str, str]]) -> str:
     columns = [f"{name}.{OF_PEAK}" for name in kernels[0][2]] + ["lts__t_sectors.max.pct_of_peak_sustained_elapsed"]
+    columns += [f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio" for reason in WAITS]
     lines = ["==PROF== Connected", quoted("ID", "Kernel Name", "gpu__time_duration.sum", *columns)]
     lines.append(quoted("", "", time_unit, *["%"] * len(columns)))
-    lines += [quoted("0", name, time, *busy.values(), "99") for name, time, busy in kernels]
+    lines += [quoted("0", name, time, *busy.values(), "99", *WAITS.values()) for name, time, busy in kernels]
     return "\n".join(lines) + "\n"
 
 
@@ -44,14 +47,14 @@ class Units(unittest.TestCase):
             self.table(csv("us", (name, "1,000.5", units))),
             [
                 "| a_bf16_2x3 | reduction_looped | 1000.5 | 500.2 | 80 | 50 | 90 "
-                "| sm__pipe_alu_cycles_active 70, lts__t_sectors 20 |"
+                "| sm__pipe_alu_cycles_active 70, lts__t_sectors 20 | long_scoreboard 60, wait 20, no_instruction 5 |"
             ],
         )
 
     def test_three_units_and_any_unit_of_time(self):
         units = busy(a="1", b="n/a", c="3", d="2")
         rows = self.table(csv("ns", ("k/void f(int)", "2500", units)), csv("us", ("l/void g(int)", "7", units)))
-        self.assertEqual(rows[0], "| k | f | 2.5 | 1.2 | 80 | 50 | 90 | c 3, d 2, a 1 |")
+        self.assertTrue(rows[0].startswith("| k | f | 2.5 | 1.2 | 80 | 50 | 90 | c 3, d 2, a 1 | long_scoreboard 60"))
         self.assertTrue(rows[1].startswith("| l | g | 7.0 | 3.5 |"))
 
     def test_nothing_profiled(self):
