@@ -114,12 +114,30 @@ TEST_CASE("one-phase reductions of rows that registers hold, dynamic extent") {
     }
 }
 
+// Of 16 bits it is looked for in words, 32 of which a thread may have.
+TEST_CASE("where the first of equals is, of rows that registers hold") {
+  for (const bool nans : {false, true}) {
+    for (const std::int64_t columns : {136, 264, 520, 1000, 1032, 2056, 4104, 20000})
+      for (const std::int64_t rows : {1, 150}) {
+        test_ties<bf16>(rows, columns, 0, nans);
+        test_ties<f16>(rows, columns, 0, nans);
+        test_ties<float>(rows, columns, 0, nans);
+      }
+    [nans]<long... C>(std::integer_sequence<long, C...>) {
+      (test_ties<bf16, C, C>(150, C, 0, nans), ...);
+      (test_ties<f16, C, C>(150, C, 0, nans), ...);
+    }
+    (std::integer_sequence<long, 264, 1000, 4096, 12288, 32768>{});
+  }
+}
+
 TEST_CASE("one-phase reductions of rows, static extent") {
   for_static_columns([](auto columns) {
     constexpr long c = decltype(columns)::value;
     for (const std::int64_t rows : {1, 3, 100}) {
       test_fold<ops::sum, bf16, float, c, c>("sum bf16, static", rows, c, 1e-5, 1e-6 * c);
       test_fold<ops::argmax, float, std::int64_t, c, c>("argmax f32, static", rows, c, 0, 0);
+      test_fold<ops::argmin, bf16, std::int64_t, c, c>("argmin bf16, static", rows, c, 0, 0);
     }
   });
 }

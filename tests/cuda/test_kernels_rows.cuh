@@ -190,4 +190,27 @@ void test_fold(const char* name, std::int64_t rows, std::int64_t columns, double
   out.check_guards(what);
 }
 
+/// Where the first of several equal greatest values is, and the first NaN.
+template <class T, long C = d0, long StaticRnumel = -1>
+void test_ties(std::int64_t rows, std::int64_t columns, std::size_t shift, bool nans) {
+  if (!is_sampled()) return;
+  std::vector<T> a(rows * columns, narrow<T>(1.f));
+  std::vector<std::int64_t> first(rows);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    first[i] = (i * 977 + 5) % columns;
+    for (std::int64_t j = first[i]; j < columns; j += 1 + i % 37)
+      a[i * columns + j] = narrow<T>(nans ? std::nanf("") : 2.f);
+    if (nans && first[i] > 0) a[i * columns] = narrow<T>(3.f);  // a NaN is more than it
+  }
+  device_array<T> da(a, shift);
+  device_array<std::int64_t> out(rows);
+  auto args = make_args<2, 0, 1>(rows, columns);
+  args.pointers[0] = da.data(), args.pointers[1] = out.data();
+  args.sizes[0] = columns;
+  const std::string what = label(nans ? "first NaN" : "first of equals", rows, columns);
+  launch<fold_rows<ops::argmax, T, std::int64_t, C>, StaticRnumel>(what, args);
+  check_close(
+      what, out.host(), [&](std::size_t i) { return first[i]; }, 0, 0);
+}
+
 }  // namespace kernel_tests

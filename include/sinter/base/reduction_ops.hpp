@@ -231,6 +231,10 @@ struct arg_extreme {
 };
 struct argmax : arg_extreme<true> {};
 struct argmin : arg_extreme<false> {};
+/// Does Op find the greatest, or the least?
+template <class Op, bool Greatest>
+inline constexpr bool finds_extreme =
+    std::is_base_of_v<arg_extreme<Greatest>, Op> || std::is_base_of_v<arg_extreme<Greatest, std::int32_t>, Op>;
 
 /// The sum of squared deviations from the mean: Welford's update, Chan's combination. No cancellation, one pass.
 /// Count: an integer that counts a row's values; a float would stop at 2^24.

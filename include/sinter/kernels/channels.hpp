@@ -114,7 +114,7 @@ struct channel_statement<widen_to<From, To, A>, Pixels> : unchanged_in_channels<
 /// Where a value is matters to some: they would have to know its pixel.
 template <class Op, class T, class Result, int A, long Pixels>
 struct channel_statement<reduce<Op, T, Result, A>, Pixels> : unchanged_in_channels<reduce<Op, T, Result, A>> {
-  static constexpr bool ok = !std::is_same_v<Op, ops::argmax> && !std::is_same_v<Op, ops::argmin>;
+  static constexpr bool ok = !folds::finds_extreme<Op, true> && !folds::finds_extreme<Op, false>;
 };
 template <int Slot, class T, int A, class At, int Mask, long Pixels>
 struct channel_statement<store<Slot, T, A, At, Mask>, Pixels> {

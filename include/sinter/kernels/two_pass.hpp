@@ -9,6 +9,7 @@
 
 #include "sinter/base/op.hpp"
 #include "sinter/kernels/body.hpp"
+#include "sinter/kernels/narrow_places.hpp"
 
 namespace sinter::detail {
 
@@ -192,7 +193,7 @@ struct two_pass<body<S...>, Rnumel, Squares, std::index_sequence<I...>> {
 /// The body for a kernel that holds its rows, of Rnumel elements (-1: known at launch only).
 template <class Body, long Rnumel>
 struct held_body {
-  using type = typename two_pass<Body, Rnumel, true>::type;
+  using type = typename narrow_places<typename two_pass<Body, Rnumel, true>::type>::type;
 };
 
 /// A sum of exp(x - amax(x)) of one body as a fold of x, in the phase of that greatest value: the other way round.

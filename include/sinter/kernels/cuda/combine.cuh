@@ -299,7 +299,7 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
         for (int k = 0; k < tiling::size / 2; ++k) words[k] = pairs::word_of(f, k);
         const auto best = pairs::of(words, in);
         fold::take_best(
-            state, best, [&] { return pairs::first_of(best, words, v, in); }, v, in, at);
+            state, best, [&] { return pairs::first_of(best, words, in); }, v, in, at);
       } else {
         fold::take(state, v, in, at);
       }

@@ -28,6 +28,18 @@ template <class S, class... Ops>
 inline constexpr bool reduces_by = false;
 template <class Op, class T, class Result, int A, class... Ops>
 inline constexpr bool reduces_by<reduce<Op, T, Result, A>, Ops...> = is_one_of<Op, Ops...>;
+template <class Op>
+inline constexpr bool finds_extreme =
+    sinter::detail::folds::finds_extreme<Op, true> || sinter::detail::folds::finds_extreme<Op, false>;
+/// Does a statement look for a place, and among which 16-bit floating-point values? -1: it does not, or among others.
+template <class S>
+inline constexpr bool searches = false;
+template <class Op, class T, class Result, int A>
+inline constexpr bool searches<reduce<Op, T, Result, A>> = finds_extreme<Op>;
+template <class S>
+inline constexpr int searched_half = -1;
+template <class Op, class T, class Result, int A>
+inline constexpr int searched_half<reduce<Op, T, Result, A>> = finds_extreme<Op>&& is_one_of<T, bf16, f16> ? A : -1;
 /// Operations that take few registers and call no function.
 template <class Op>
 inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
@@ -104,7 +116,7 @@ struct phase_facts<body<S...>> {
     return again <= 8;
   }();
   /// Is it where a value is that counts?
-  static constexpr bool finds_place = (reduces_by<S, ops::argmax, ops::argmin> || ...);
+  static constexpr bool finds_place = (searches<S> || ...);
   /// Is it a variance?
   static constexpr bool folds_squares = (reduces_by<S, ops::m2> || ...);
   static constexpr bool is_seen_twice(int s) { return ((folded_evenly<S> == s) || ...); }
@@ -117,6 +129,9 @@ struct phase_facts<body<S...>> {
     return recomputes && info.kind == statement_kind::source && is_element(s) && info.operands[0] < 0 &&
            stored_bytes(s) == 2 && (last(s) > first(s) || is_seen_twice(s) || phases == 1 || is_half[s]);
   }
+  /// Is a place looked for among values that wait as such? Others are found among words that wait as they lie in
+  /// memory.
+  static constexpr bool finds_in_values = ((searches<S> && !(searched_half<S> >= 0 && packs(searched_half<S>))) || ...);
   /// Is there a fold that looks twice, and all of them at what waits so?
   static constexpr bool folds_evenly =
       ((folded_evenly<S> >= 0) || ...) && ((folded_evenly<S> < 0 || packs(folded_evenly<S>)) && ...);
@@ -153,7 +168,7 @@ struct phase_facts<body<S...>> {
   }();
 
   /// Bytes of registers per element of a row that wait at once in a kernel that holds it: between two phases, or until
-  /// all of the only one has come. What looks for places looks at them twice.
+  /// all of the only one has come. What looks for places among values looks at them twice.
   static constexpr int held_bytes = [] {
     constexpr int words[] = {value_words<typename statement_facts<S>::value_type>..., 0};
     if (phases != 1) return kept_bytes;
@@ -161,7 +176,7 @@ struct phase_facts<body<S...>> {
     for (int s = 0; s < size; ++s)
       if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && stored_bytes(s) > 0)
         waiting += packs(s) ? 2 : 4 * words[s];
-    return finds_place && waiting < 4 ? 4 : waiting;
+    return finds_in_values && waiting < 4 ? 4 : waiting;
   }();
 
   /// Is it known how many registers the arithmetic takes? And where a thread holds its part of a row and no more?

@@ -146,7 +146,7 @@ __device__ __forceinline__ void scan_phase(Frame& f, tile<Tiling>& t, const Args
                                            scan_storage<Body>& storage, unsigned char* folds, const Threads& threads) {
   using numbers = std::make_index_sequence<Body::size>;
   using index = typename Tiling::index;
-  constexpr int ways = row_ways<Body, Tiling::size>;
+  constexpr int ways = row_ways<Body, Tiling>;
   evaluate<rows_of_phase<Body, P>>(f, t, args, writer);
   if constexpr (P < body_facts<Body>::num_phases) {
     accumulators<Body, ways> acc;

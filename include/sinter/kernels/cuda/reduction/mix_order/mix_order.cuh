@@ -269,7 +269,7 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
   if (in_batches && threads > 32) {
     if constexpr (in_batches) {
       using row_numbers = std::make_index_sequence<Row::size>;
-      constexpr int ways = detail::row_ways<Row, lanes>, at_once = detail::rows_at_once<Row, Column, Width, Items>;
+      constexpr int ways = detail::row_ways<Row, row_tiling>, at_once = detail::rows_at_once<Row, Column, Width, Items>;
       const int apart = static_cast<int>(blockDim.y);
       for (std::int64_t first = begin; first < end; first += detail::rows_of_batch * apart, turn ^= 1) {
         unsigned char* const batch = storage + turn * batch_bytes;
@@ -332,7 +332,7 @@ __global__ void __launch_bounds__(detail::walk_block, 2) mix_order_looped(const 
   using column_tiling = detail::tiling<loop_var::x, loop_var::x, Width, Items, Index>;
   using numbers = std::make_index_sequence<Column::size>;
   constexpr int lanes = row_tiling::size;
-  constexpr int ways = detail::row_ways<Row, lanes>;
+  constexpr int ways = detail::row_ways<Row, row_tiling>;
   constexpr std::int64_t rows_at_once = 4;
   constexpr Index stride = detail::walk_block * Width;
   constexpr int row_bytes = detail::storage_of_turns<Row>;

@@ -290,8 +290,8 @@ __device__ __forceinline__ void grouped_phase(Stream& stream, Frame& f, tile<typ
     using own_tiling = grouped_tiling<Body, Stream::width, items>;
     using kept = kept_value<Body>;
     using which = elements_beside_kept<Body, P>;
-    using steps = steps_of_phase<Body, P, row_ways<Body, own_tiling::size>>;
-    constexpr int Ways = row_ways<Body, own_tiling::size>;
+    using steps = steps_of_phase<Body, P, row_ways<Body, own_tiling>>;
+    constexpr int Ways = row_ways<Body, own_tiling>;
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
     if constexpr (P == 0) stream.ask();

@@ -32,7 +32,7 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
   constexpr held_needs needs = [] {
     held_needs n = needs_of_body<B>;
     // What is looked through twice waits, even if no later phase needs it.
-    if (n.kept < 4 && (reduction_of<S>::folds_places || ...)) n.kept = 4;
+    if (n.kept < 4 && phases::finds_in_values) n.kept = 4;
     n.loose = Full < Items, n.shifted = shifted;
     return n;
   }();
@@ -119,7 +119,7 @@ template <class Held, int Width>
 constexpr bool leaves_places(std::int64_t rnumel) {
   using rows = dynamic_rows<Held, Width>;
   const std::int64_t groups = rnumel / Width;
-  return Width == 8 && phase_facts<Held>::finds_place && groups > 64 &&
+  return Width == 8 && phase_facts<Held>::finds_in_values && groups > 64 &&
          5 * rows::places(groups, rows::few) > 7 * groups;
 }
 
@@ -308,7 +308,9 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
       const bool is_long = args.rnumel >= swept_least<Body>(wide, limits_of_device(name).fast_memory) &&
                            (!wide || args.rnumel > longest_held);
       const bool swept = splits > 1 ? sweeps_one<Body> || !wide : always || alone || sparse || is_long;
-      if (swept && launch_swept(Body{}, args, splits, memory, stream, name)) return;
+      if (swept &&
+          launch_swept(typename sinter::detail::narrow_places<Body>::type{}, args, splits, memory, stream, name))
+        return;
     }
   }
   if constexpr (may_be(row_kernel::runs))

@@ -164,9 +164,9 @@ __device__ __forceinline__ void looped_row(const Args& args, const split_part& p
       walked.place(tile, static_cast<Index>(walked.begin), threads);
       evaluate<settled_loads<Body, Args>>(frame, tile, args);
     });
-  looped_phases<Body, tiling, row_ways<Body, tiling::size>>(
-      std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args, part, tile.fixed,
-      threads.thread() == 0 && row_ok, storage, split, threads);
+  looped_phases<Body, tiling, row_ways<Body, tiling>>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{},
+                                                      frame, tile, args, part, tile.fixed,
+                                                      threads.thread() == 0 && row_ok, storage, split, threads);
 }
 
 }  // namespace detail

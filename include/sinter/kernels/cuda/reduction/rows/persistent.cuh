@@ -82,8 +82,7 @@ template <class Body, class Tiling, class Frame, class Args, std::size_t... P, c
 __device__ __forceinline__ void persistent_phases(std::index_sequence<P...>, Frame& f, const tile<Tiling>& t,
                                                   const Args& args, bool writer, unsigned char* storage,
                                                   const Threads& threads) {
-  (persistent_phase<Body, row_ways<Body, Tiling::size>, static_cast<int>(P)>(f, t, args, writer, storage, threads),
-   ...);
+  (persistent_phase<Body, row_ways<Body, Tiling>, static_cast<int>(P)>(f, t, args, writer, storage, threads), ...);
 }
 
 /// Row `row` (past the end: one that writes nothing), all of it in registers.

@@ -128,11 +128,16 @@ struct part_states {
   }
 };
 /// Independent states per thread: more hide the latency of a step, fewer save registers when states are large or many.
-template <class Body, int Lanes>
-inline constexpr int row_ways = [] {
-  const int words = largest_phase<Body, 1> / 4;
+/// One where each reduction folds tiles.
+template <class Body, class Tiling>
+inline constexpr int row_ways = 1;
+template <class... S, class Tiling>
+inline constexpr int row_ways<body<S...>, Tiling> = [] {
+  using B = body<S...>;
+  if (((!reduction_of<S>::is || folds_tile<S, B, Tiling>)&&...)) return 1;
+  const int words = largest_phase<B, 1> / 4;
   int ways = words <= 4 ? 4 : words <= 8 ? 2 : 1;
-  while (ways > Lanes) ways /= 2;
+  while (ways > Tiling::size) ways /= 2;
   return ways;
 }();
 

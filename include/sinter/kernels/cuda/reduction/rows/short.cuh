@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(detail::short_block, MinBlocks) reduction_shor
       const int start = tile.staging.half + row * length, last = start + length;
       const int own = start / Width * Width + threads.thread() * shape.items * Width, end = own + shape.items * Width;
       tile.staging.begin_row(start);
-      constexpr int ways = detail::row_ways<Body, tiling::size>;
+      constexpr int ways = detail::row_ways<Body, tiling>;
       const detail::walked_part part{start, own, end < last ? end : last};
       detail::walked_phase<Body, ways, 0>(frame, tile, args, part, writer, threads);
     }

@@ -302,8 +302,8 @@ __global__ void __launch_bounds__(detail::staged_block<Body>, MinBlocks)
   tile.staging.storage = staged_memory + threads.row() * places.row_bytes;
   detail::staged_stream<Body, Width, Args> stream(args, places, tile, arrivals[threads.row()]);
   detail::frame<Body, tiling> frame;
-  detail::staged_phase<Body, detail::row_ways<Body, tiling::size>, 0>(stream, frame, tile, args,
-                                                                      threads.thread() == 0 && tile.fixed_ok, storage);
+  detail::staged_phase<Body, detail::row_ways<Body, tiling>, 0>(stream, frame, tile, args,
+                                                                threads.thread() == 0 && tile.fixed_ok, storage);
   stream.finish();
 }
 

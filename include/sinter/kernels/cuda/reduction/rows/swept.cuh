@@ -43,12 +43,6 @@ struct swept_end_tiling : tiling<loop_var::r, loop_var::r, 1, swept_ends<Body, W
   static constexpr bool packs = swept_facts<Body>::is_half(I);
 };
 
-/// Is one state of each reduction enough, because each folds tiles?
-template <class Body>
-inline constexpr bool folds_tiles = false;
-template <class... S>
-inline constexpr bool folds_tiles<body<S...>> = ((!reduction_of<S>::is || reduction_of<S>::folds_arrays) && ...);
-
 /// The vectors of one row that lie within it, but for those beside which words of what all rows share may lie outside
 /// of that. What is left at the ends is not much.
 template <class Body, int Width>
@@ -102,7 +96,7 @@ __global__ void __launch_bounds__(detail::swept_block, detail::swept_blocks<Body
   detail::begin_kernel<Args::next_reads_ahead>();
   using tiling = detail::swept_tiling<Body, Width, Items>;
   using numbers = std::make_index_sequence<Body::size>;
-  constexpr int ways = detail::folds_tiles<Body> ? 1 : detail::row_ways<Body, tiling::size>;
+  constexpr int ways = detail::row_ways<Body, tiling>;
   constexpr detail::row_threads<0> threads{};
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const int x = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y), split = static_cast<int>(blockIdx.y);

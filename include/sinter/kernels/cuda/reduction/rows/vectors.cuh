@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(detail::most_streamed_threads, 1)
     detail::tile<tiling> tile;
     tile.fixed = stream.row;
     detail::frame<Body, tiling> frame;
-    detail::streamed_phases<Body, detail::row_ways<Body, tiling::size>>(
+    detail::streamed_phases<Body, detail::row_ways<Body, tiling>>(
         std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, stream, frame, tile,
         threads.thread() == 0 && stream.part == 0, streamed_rows, threads);
   }
