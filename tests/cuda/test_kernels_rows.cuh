@@ -148,29 +148,6 @@ void test_moments(std::int64_t rows, std::int64_t columns, std::size_t shift, st
 template <class Op, class T, class Result, long C>
 using fold_rows = body<load<0, T, at_row<C>>, reduce<Op, T, Result, 0>, store<1, Result, 1, at_x>>;
 
-/// The reference of an op over n values, in double.
-template <class Op, class F>
-double fold(std::int64_t n, F&& value) {
-  double result = std::is_same_v<Op, ops::prod> || std::is_same_v<Op, ops::all> ? 1 : 0;
-  double best = 0, mean = 0;
-  for (std::int64_t j = 0; j < n; ++j) mean += value(j) / n;
-  for (std::int64_t j = 0; j < n; ++j) {
-    const double v = value(j);
-    if constexpr (std::is_same_v<Op, ops::sum>) result += v;
-    else if constexpr (std::is_same_v<Op, ops::prod>) result *= v;
-    else if constexpr (std::is_same_v<Op, ops::amax>) result = j == 0 || v > result ? v : result;
-    else if constexpr (std::is_same_v<Op, ops::amin>) result = j == 0 || v < result ? v : result;
-    else if constexpr (std::is_same_v<Op, ops::any>) result = result != 0 || v != 0;
-    else if constexpr (std::is_same_v<Op, ops::all>) result = result != 0 && v != 0;
-    else if constexpr (std::is_same_v<Op, ops::argmax>)
-      result = j == 0 || v > best ? static_cast<double>(j) : result, best = j == 0 || v > best ? v : best;
-    else if constexpr (std::is_same_v<Op, ops::argmin>)
-      result = j == 0 || v < best ? static_cast<double>(j) : result, best = j == 0 || v < best ? v : best;
-    else result += (v - mean) * (v - mean);
-  }
-  return result;
-}
-
 template <class Op, class T, class Result, long C, long StaticRnumel, class Stored = T, class StoredResult = Result>
 void test_fold(const char* name, std::int64_t rows, std::int64_t columns, double relative, double absolute,
                std::size_t shift = 0) {

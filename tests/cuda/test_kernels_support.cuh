@@ -182,4 +182,27 @@ inline std::string label(const char* name, std::int64_t rows, std::int64_t colum
   return std::string(name) + " " + std::to_string(rows) + " x " + std::to_string(columns) + (*more ? " " : "") + more;
 }
 
+/// The reference of an op over n values, in double.
+template <class Op, class F>
+double fold(std::int64_t n, F&& value) {
+  double result = std::is_same_v<Op, ops::prod> || std::is_same_v<Op, ops::all> ? 1 : 0;
+  double best = 0, mean = 0;
+  for (std::int64_t j = 0; j < n; ++j) mean += value(j) / n;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double v = value(j);
+    if constexpr (std::is_same_v<Op, ops::sum>) result += v;
+    else if constexpr (std::is_same_v<Op, ops::prod>) result *= v;
+    else if constexpr (std::is_same_v<Op, ops::amax>) result = j == 0 || v > result ? v : result;
+    else if constexpr (std::is_same_v<Op, ops::amin>) result = j == 0 || v < result ? v : result;
+    else if constexpr (std::is_same_v<Op, ops::any>) result = result != 0 || v != 0;
+    else if constexpr (std::is_same_v<Op, ops::all>) result = result != 0 && v != 0;
+    else if constexpr (std::is_same_v<Op, ops::argmax>)
+      result = j == 0 || v > best ? static_cast<double>(j) : result, best = j == 0 || v > best ? v : best;
+    else if constexpr (std::is_same_v<Op, ops::argmin>)
+      result = j == 0 || v < best ? static_cast<double>(j) : result, best = j == 0 || v < best ? v : best;
+    else result += (v - mean) * (v - mean);
+  }
+  return result;
+}
+
 }  // namespace kernel_tests

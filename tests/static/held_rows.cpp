@@ -21,6 +21,11 @@ template <class T>
 using summed =
     body<load<0, T, along_row>, reduce<ops::sum, T, T, 0>, store<1, T, 1, at<0, term<loop_var::x, 1, 0, 1>>>>;
 
+template <class T>
+using multiplied =
+    body<load<0, T, along_row>, load<1, T, along_row>, compute<ops::mul, T, std::int64_t, 0, 1>,
+         reduce<ops::sum, std::int64_t, std::int64_t, 2>, store<2, std::int64_t, 3, at<0, term<loop_var::x, 1, 0, 1>>>>;
+
 /// Does every row have as many groups as its kernel takes for granted, and as few as its threads hold?
 template <class Body, int Width>
 constexpr bool rows_suit() {
@@ -46,6 +51,7 @@ static_assert(dynamic_rows<shifted<float>, 4>::takes_few(8192) && rows_suit<shif
 static_assert(rows_suit<summed<bf16>, 8>() && rows_suit<summed<float>, 4>() && rows_suit<summed<double>, 2>());
 static_assert(dynamic_rows<summed<bf16>, 8>::takes_few(125) && !dynamic_rows<summed<bf16>, 8>::takes_few(129) &&
               !dynamic_rows<summed<bf16>, 8>::takes_few(25));
+static_assert(rows_suit<summed<std::int8_t>, 16>() && rows_suit<multiplied<std::int8_t>, 16>());
 static_assert(rows_suit<shifted<double>, 2>() && rows_suit<shifted<bf16>, 4>() && rows_suit<shifted<bf16>, 2>());
 
 namespace {
@@ -62,4 +68,5 @@ static_assert(is(512, 32, 2) && is(1024, 32, 4) && is(5000, 160, 4), "all thread
 static_assert(is(264, 8, 5) && is(520, 16, 5) && is(1032, 32, 5), "two or three groups would leave half of them empty");
 static_assert(is(200, 16, 2), "four threads would ask for each line again");
 static_assert(row_of(65, 1, true).rows == 2 && row_of(65, 1).rows == 1, "96 threads read two rows in one phase");
+static_assert(row_of(48, 2, true).rows == 8 && row_of(128, 4, true).rows == 4, "blocks of six kilobytes");
 static_assert(row_of(128, 1, true).rows == 1 && row_of(64, 1, true).rows == 2 && row_of(1000, 1, true).rows == 1);

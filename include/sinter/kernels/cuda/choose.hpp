@@ -112,11 +112,13 @@ constexpr int least_blocks(int block, int lanes, const held_needs& needs) {
 /// being walked have to stay in the L2 until their last phase, so as few as fill an SM.
 constexpr int looped_block(bool can_split) { return can_split ? 256 : 1024; }
 
-/// once: the row is read in one phase, and nothing of it is stored. Then 96 threads take two rows, for a multiprocessor
-/// cannot begin as many blocks as its memory has rows for; in several phases these would wait for each other.
+/// once: the row is read in one phase, and nothing of it is stored. Then a block takes two rows of 96 threads, and six
+/// kilobytes of rows of a warp, for a multiprocessor cannot begin as many blocks as its memory has rows for; in several
+/// phases these would wait for each other.
 constexpr row_shape row_of(std::int64_t groups, int items, bool once = false) {
-  const int threads = threads_for((groups + items - 1) / items);
-  const int rows = (row_block + (once ? threads - 1 : 0)) / threads;
+  const int threads = threads_for((groups + items - 1) / items), least = once && threads == 32 ? 384 : 0;  // groups
+  int rows = (row_block + (once ? threads - 1 : 0)) / threads;
+  while (rows * groups < least && rows * threads < 512) rows *= 2;
   return {true, threads, rows > 1 ? rows : 1, items};
 }
 constexpr int items_of(int lanes, int width) { return lanes > width ? lanes / width : 1; }
@@ -154,7 +156,7 @@ struct dynamic_rows {
   }();
   // 64 values of 16 bits, and two weights of as many, but then no other register.
   static constexpr bool packs =
-      holds_many<Body> && phases::held_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
+      Width <= 8 && holds_many<Body> && phases::held_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
   static constexpr int threads = holds_many<Body> && phases::is_light && !packs ? 1024 : 512;
   static constexpr held_lanes lanes = lanes_of_body<Body>;
   static constexpr bool once = phases::phases == 1;

@@ -175,7 +175,7 @@ struct phase_facts<body<S...>> {
     int waiting = 0;
     for (int s = 0; s < size; ++s)
       if (facts::facts.info[s].kind == statement_kind::source && is_element(s) && stored_bytes(s) > 0)
-        waiting += packs(s) ? 2 : 4 * words[s];
+        waiting += packs(s) || stored_bytes(s) == 1 ? 2 : 4 * words[s];
     return finds_in_values && waiting < 4 ? 4 : waiting;
   }();
 
