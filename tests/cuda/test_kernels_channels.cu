@@ -52,15 +52,21 @@ using softmax = body<load<0, T, at_image<Pixels, Pitch>>, reduce<ops::amax, T, A
                      compute<ops::sub, T, A, 0, 1>, compute<ops::exp, T, A, 3>, compute<ops::div, T, A, 4, 2>,
                      store<3, T, 5, at_image<Pixels, Pitch>>>;
 
-/// Twice: several phases walk all images twice, rather than wait in shared memory.
+/// Of several phases: images wait in shared memory, or all are walked twice, or the blocks of a cluster share a channel.
+enum class way { slabs, twice, clusters };
 template <class Body, class Args>
-void launch(const std::string& what, const Args& args, [[maybe_unused]] bool twice = false) {
+void launch(const std::string& what, const Args& args, [[maybe_unused]] way by = way::slabs) {
   run_with_memory(what, reduction_workspace<Body, orientation::row>(args.numel, args.rnumel), [&](auto& memory) {
     bool launched;
     if constexpr (body_facts<Body>::num_phases == 1)
       launched = cuda::detail::launch_channels<Body>(args, memory, nullptr, "red_test");
-    else launched = twice ? cuda::detail::launch_channels_twice(Body{}, args, memory, nullptr, "per_test")
-                           : cuda::detail::launch_channel_slabs<Body, -1>(args, 64, nullptr, "per_test");
+    else if (by == way::twice) launched = cuda::detail::launch_channels_twice(Body{}, args, memory, nullptr, "per_test");
+    else if (by == way::slabs) launched = cuda::detail::launch_channel_slabs<Body, -1>(args, 64, nullptr, "per_test");
+    else {
+      constexpr int width = cuda::detail::access_facts<Body>::vector_width(loop_var::r, -1);
+      launched = cuda::detail::access_facts<Body>::template fits<width, loop_var::r>(args) &&
+                 cuda::detail::launch_looped_clusters<width, 2, 1024, int>(Body{}, args, nullptr, "per_test");
+    }
     CHECK_MESSAGE(launched, what, ": not launched");
   });
 }
@@ -117,12 +123,14 @@ void test_channels(const char* name, const extents& e) {
 }
 
 struct phases_of {
-  bool in_place = false, twice = false;
+  bool in_place = false;
+  way by = way::slabs;
 };
 template <class T, long Pixels = d0, long Pitch = d1>
 void test_phases(const char* name, const extents& e, const phases_of& how = {}) {
-  const auto [in_place, twice] = how;
-  if (!is_sampled() || (!twice && !cuda::detail::kernels_overlap)) return;  // without a copy engine there are no slabs
+  const auto [in_place, by] = how;
+  // Without a copy engine there are no slabs, and no clusters.
+  if (!is_sampled() || (by != way::twice && !cuda::detail::kernels_overlap)) return;
   const std::string what = label_of(name, e) + (in_place ? ", in place" : "");
   using A = compute_t<T>;
   const auto a = numbers<T>(e.in_memory(), 1);
@@ -133,9 +141,9 @@ void test_phases(const char* name, const extents& e, const phases_of& how = {}) 
   args.sizes[0] = e.pixels, args.sizes[1] = e.pitch(), args.scalars[0].d = 1e-5;
   args.pointers[0] = da.data(), args.pointers[1] = dc.data(), args.pointers[2] = dp.data();
   args.pointers[3] = in_place ? da.data() : norm.data(), args.pointers[4] = means.data();
-  launch<batch_norm<T, Pixels, Pitch>>(what, args, twice);
+  launch<batch_norm<T, Pixels, Pitch>>(what, args, by);
   args.pointers[0] = db.data(), args.pointers[3] = in_place ? db.data() : power.data();
-  launch<softmax<T, Pixels, Pitch>>(what + ", softmax", args, twice);
+  launch<softmax<T, Pixels, Pitch>>(what + ", softmax", args, by);
 
   std::vector<double> mean(e.channels), wanted(a.size()), powers(a.size());
   for (std::size_t k = 0; k < a.size(); ++k) wanted[k] = powers[k] = number(a[k]);
@@ -261,18 +269,29 @@ TEST_CASE("channels: in several phases") {
   test_phases<bf16>("channels bf16", {5, 3, 3000});
 }
 
+TEST_CASE("channels: few of many pixels, each shared by the blocks of a cluster") {
+  for (const std::int64_t channels : {1, 7, 16, 20, 33, 50}) {
+    test_phases<float>("channels in clusters f32", {9, channels, 1024}, {.by = way::clusters});
+    test_phases<bf16>("channels in clusters bf16", {7, channels, 2048}, {.by = way::clusters});
+  }
+  test_phases<float>("channels in clusters f32", {5, 40, 1028, 12}, {.by = way::clusters});
+  test_phases<bf16>("channels in clusters bf16", {3, 12, 8200}, {.in_place = true, .by = way::clusters});
+  test_phases<f16>("channels in clusters f16", {1, 3, 64}, {.by = way::clusters});
+  test_phases<float, 2500, 2500 * 48>("channels in clusters f32, static", {4, 48, 2500}, {.by = way::clusters});
+}
+
 TEST_CASE("channels: in several phases, walked twice") {
   for (const std::size_t shift : {0, 1, 5}) {
-    test_phases<float>("channels twice f32", {700, 64, 49, 0, shift}, {.twice = true});
-    test_phases<float>("channels twice f32", {300, 9, 121, 0, shift}, {.twice = true});
-    test_phases<bf16>("channels twice bf16", {2001, 5, 25, 0, shift}, {.twice = true});
-    test_phases<bf16>("channels twice bf16", {130, 3, 441, 0, shift}, {.twice = true});
-    test_phases<f16>("channels twice f16", {16, 30, 1024, 0, shift}, {.twice = true});
+    test_phases<float>("channels twice f32", {700, 64, 49, 0, shift}, {.by = way::twice});
+    test_phases<float>("channels twice f32", {300, 9, 121, 0, shift}, {.by = way::twice});
+    test_phases<bf16>("channels twice bf16", {2001, 5, 25, 0, shift}, {.by = way::twice});
+    test_phases<bf16>("channels twice bf16", {130, 3, 441, 0, shift}, {.by = way::twice});
+    test_phases<f16>("channels twice f16", {16, 30, 1024, 0, shift}, {.by = way::twice});
   }
-  test_phases<float>("channels twice f32", {600, 64, 49, 13}, {.twice = true});
-  test_phases<bf16>("channels twice bf16", {400, 64, 49, 0, 1}, {.in_place = true, .twice = true});
-  test_phases<bf16>("channels twice bf16", {12, 3, 3000}, {.twice = true});
-  test_phases<bf16>("channels twice bf16", {9000, 1000, 2}, {.twice = true});
-  test_phases<bf16>("channels twice bf16", {5, 300, 5001}, {.twice = true});
-  test_phases<float, 5001, 5001 * 3>("channels twice f32, static", {17, 3, 5001}, {.twice = true});
+  test_phases<float>("channels twice f32", {600, 64, 49, 13}, {.by = way::twice});
+  test_phases<bf16>("channels twice bf16", {400, 64, 49, 0, 1}, {.in_place = true, .by = way::twice});
+  test_phases<bf16>("channels twice bf16", {12, 3, 3000}, {.by = way::twice});
+  test_phases<bf16>("channels twice bf16", {9000, 1000, 2}, {.by = way::twice});
+  test_phases<bf16>("channels twice bf16", {5, 300, 5001}, {.by = way::twice});
+  test_phases<float, 5001, 5001 * 3>("channels twice f32, static", {17, 3, 5001}, {.by = way::twice});
 }

@@ -73,16 +73,16 @@ constexpr channel_shape choose_channels(std::int64_t numel, int pixels, int imag
 
 /// Are vectors of pixels aligned, and of a channel so many that the threads of a row read them as well? In several
 /// phases they read them again: of slabs that costs less where pieces are short, and elements no more instructions than
-/// memory leaves time for; and few rows leave most of a device idle, which walks many images twice.
+/// memory leaves time for; and so few that even clusters leave most of a device idle, of many images, are walked twice.
 template <class Body, long StaticRnumel, class Args>
 bool reads_channels_as_rows(const Args& args) {
   constexpr int width = access_facts<Body>::vector_width(loop_var::r, StaticRnumel),
                 bytes = access_facts<Body>::template along<loop_var::r, width>.smallest;
   constexpr bool again = sinter::detail::channel_facts<Body>::has_phases;
-  constexpr std::int64_t least_bytes = again && bytes >= 4 ? 4096 : 128, few = 16;
+  constexpr std::int64_t least_bytes = again && bytes >= 4 ? 4096 : 128, few_channels = 8, many_images = 16;
   const std::int64_t pixels = sinter::detail::resolve(sinter::detail::pixels_of_body<Body>, args.sizes);
   return width * bytes == 16 && access_facts<Body>::template fits<width, loop_var::r>(args) &&
-         pixels * bytes >= least_bytes && (!again || args.numel > few || args.rnumel < few * pixels);
+         pixels * bytes >= least_bytes && (!again || args.numel > few_channels || args.rnumel < many_images * pixels);
 }
 
 /// Pixels of a channel in an image; 0: there is one, or indices of 32 bits do not do.

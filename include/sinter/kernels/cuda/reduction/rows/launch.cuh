@@ -11,6 +11,7 @@
 #include "sinter/kernels/cuda/reduction/rows/even_fold.cuh"
 #include "sinter/kernels/cuda/reduction/rows/grouped_launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
+#include "sinter/kernels/cuda/reduction/rows/looped_clusters.cuh"
 #include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
 #include "sinter/kernels/cuda/reduction/rows/short.cuh"
 #include "sinter/kernels/cuda/reduction/rows/staged.cuh"
@@ -55,6 +56,9 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
 template <int Width, int Items, int MaxBlock, class Index, class... S, class Args>
 void launch_looped(body<S...>, const Args& args, std::int64_t splits, kernel_memory& memory, cudaStream_t stream,
                    const char* name) {
+  // Few channels of many pixels would leave multiprocessors idle.
+  if constexpr (kernels_overlap && Width > 1 && sinter::detail::channel_facts<body<S...>>::has_phases)
+    if (launch_looped_clusters<Width, Items, MaxBlock, Index>(body<S...>{}, args, stream, name)) return;
   const split_part part = share_row(args.rnumel, splits, memory, stream, name);
   row_shape shape = loop_shape(args.rnumel, Width, Items, MaxBlock);
   constexpr bool gathers = Width == 1 && sinter::detail::gathers_in_rows<body<S...>>;
