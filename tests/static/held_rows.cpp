@@ -26,6 +26,18 @@ using multiplied =
     body<load<0, T, along_row>, load<1, T, along_row>, compute<ops::mul, T, std::int64_t, 0, 1>,
          reduce<ops::sum, std::int64_t, std::int64_t, 2>, store<2, std::int64_t, 3, at<0, term<loop_var::x, 1, 0, 1>>>>;
 
+/// Softmax of what is positive, and how many are.
+template <class T>
+using positive_softmax =
+    body<load<0, T, along_row>, constant<T, 0>, compute<ops::gt, T, bool, 0, 1>, compute<ops::where, T, T, 2, 0, 1>,
+         reduce<ops::amax, T, float, 3>, compute<ops::sub, float, float, 3, 4>, compute<ops::exp, float, float, 5>,
+         reduce<ops::sum, float, float, 6>, compute<ops::div, float, float, 6, 7>,
+         store<1, T, 8, at<0, term<loop_var::x, 1, 0, dynamic_number(0)>, term<loop_var::r, 1, 0, 1>>>>;
+template <class T>
+using positive_count =
+    body<load<0, T, along_row>, constant<T, 0>, compute<ops::gt, T, bool, 0, 1>,
+         reduce<ops::sum, bool, std::int64_t, 2>, store<1, std::int64_t, 3, at<0, term<loop_var::x, 1, 0, 1>>>>;
+
 /// Does every row have as many groups as its kernel takes for granted, and as few as its threads hold?
 template <class Body, int Width>
 constexpr bool rows_suit() {
@@ -53,6 +65,10 @@ static_assert(dynamic_rows<summed<bf16>, 8>::takes_few(125) && !dynamic_rows<sum
               !dynamic_rows<summed<bf16>, 8>::takes_few(25));
 static_assert(rows_suit<summed<std::int8_t>, 16>() && rows_suit<multiplied<std::int8_t>, 16>());
 static_assert(rows_suit<shifted<double>, 2>() && rows_suit<shifted<bf16>, 4>() && rows_suit<shifted<bf16>, 2>());
+
+// Comparisons and choices are light; but not beside a row of 64 values that waits.
+static_assert(phase_facts<positive_count<bf16>>::is_light && holds_many<positive_count<bf16>>);
+static_assert(phase_facts<positive_softmax<bf16>>::is_light && !holds_many<positive_softmax<bf16>>);
 
 namespace {
 

@@ -40,10 +40,15 @@ template <class S>
 inline constexpr int searched_half = -1;
 template <class Op, class T, class Result, int A>
 inline constexpr int searched_half<reduce<Op, T, Result, A>> = finds_extreme<Op>&& is_one_of<T, bf16, f16> ? A : -1;
+template <class S>
+inline constexpr bool is_select = false;
+template <class T, class Result, int A, int B, int C>
+inline constexpr bool is_select<compute<ops::where, T, Result, A, B, C>> = true;
 /// Operations that take few registers and call no function.
 template <class Op>
-inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::exp, ops::sqrt,
-                                           ops::rsqrt, ops::square, ops::relu, ops::maximum, ops::minimum>;
+inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::abs, ops::exp,
+                                           ops::sqrt, ops::rsqrt, ops::square, ops::relu, ops::maximum, ops::minimum,
+                                           ops::where, ops::eq, ops::ne, ops::lt, ops::le, ops::gt, ops::ge>;
 /// So are the fast forms of functions of 16-bit values (fast_math.cuh), and the GELU of float.
 template <class Op, class T>
 inline constexpr bool is_light_of = is_light<Op> ||
@@ -52,7 +57,7 @@ inline constexpr bool is_light_of = is_light<Op> ||
                                     (sizeof(T) <= 4 && is_one_of<Op, ops::gelu>);
 /// Those of one value per row may take some more.
 template <class Op, class T>
-inline constexpr bool is_light_per_row = is_light_of<Op, T> || is_one_of<Op, ops::log, ops::isinf, ops::where>;
+inline constexpr bool is_light_per_row = is_light_of<Op, T> || is_one_of<Op, ops::log, ops::isinf>;
 template <class S>
 inline constexpr bool is_light_statement = true;
 template <class S>
@@ -117,6 +122,13 @@ struct phase_facts<body<S...>> {
   }();
   /// Is it where a value is that counts?
   static constexpr bool finds_place = (searches<S> || ...);
+  /// Does it choose between values of a row that waits?
+  static constexpr bool selects = [] {
+    constexpr bool select[] = {is_select<S>..., false};
+    for (int s = 0; s < size; ++s)
+      if (phases > 1 && is_element(s) && select[s]) return true;
+    return false;
+  }();
   /// Is it a variance?
   static constexpr bool folds_squares = (reduces_by<S, ops::m2> || ...);
   static constexpr bool is_seen_twice(int s) { return ((folded_evenly<S> == s) || ...); }
