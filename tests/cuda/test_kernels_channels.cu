@@ -271,13 +271,13 @@ TEST_CASE("channels: in several phases") {
 
 TEST_CASE("channels: few of many pixels, each shared by the blocks of a cluster") {
   for (const std::int64_t channels : {1, 7, 16, 20, 33, 50}) {
-    test_phases<float>("channels in clusters f32", {9, channels, 1024}, {.by = way::clusters});
-    test_phases<bf16>("channels in clusters bf16", {7, channels, 2048}, {.by = way::clusters});
+    test_phases<float>("channels in clusters f32", {15, channels, 4096}, {.by = way::clusters});
+    test_phases<bf16>("channels in clusters bf16", {7, channels, 16384}, {.by = way::clusters});
   }
-  test_phases<float>("channels in clusters f32", {5, 40, 1028, 12}, {.by = way::clusters});
-  test_phases<bf16>("channels in clusters bf16", {3, 12, 8200}, {.in_place = true, .by = way::clusters});
-  test_phases<f16>("channels in clusters f16", {1, 3, 64}, {.by = way::clusters});
-  test_phases<float, 2500, 2500 * 48>("channels in clusters f32, static", {4, 48, 2500}, {.by = way::clusters});
+  test_phases<float>("channels in clusters f32", {9, 40, 4100, 12}, {.by = way::clusters});
+  test_phases<bf16>("channels in clusters bf16", {3, 12, 40008}, {.in_place = true, .by = way::clusters});
+  test_phases<f16>("channels in clusters f16", {5, 3, 8192}, {.by = way::clusters});
+  test_phases<float, 2500, 2500 * 48>("channels in clusters f32, static", {8, 48, 2500}, {.by = way::clusters});
 }
 
 TEST_CASE("channels: in several phases, walked twice") {

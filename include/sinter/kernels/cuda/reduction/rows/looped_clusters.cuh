@@ -50,14 +50,16 @@ __global__ void __launch_bounds__(MaxBlock, 1) reduction_looped_clusters(const A
 
 namespace detail {
 
-/// False: rows are not so few that multiprocessors would be idle, or there are no clusters.
+/// As many blocks to a row as run at once, each with a tile at least. False: one, for rows are not so few that
+/// multiprocessors would be idle, or are short, or there are no clusters.
 template <int Width, int Items, int MaxBlock, class Index, class... S, class Args>
 bool launch_looped_clusters(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   void (*const kernel)(Args, int) = &reduction_looped_clusters<body<S...>, Width, Items, MaxBlock, Index, Args>;
   static constinit std::atomic<std::uint64_t> known[64]{};
   const cluster_counts counts(reinterpret_cast<const void*>(kernel), MaxBlock, 0, known, name);
+  constexpr std::int64_t tile = MaxBlock * Width * Items;
   int blocks = most_cluster_blocks;
-  while (blocks > 1 && counts.of(blocks) < args.numel) --blocks;
+  while (blocks > 1 && (counts.of(blocks) < args.numel || (blocks - 1) * tile >= args.rnumel)) --blocks;
   if (blocks == 1) return false;
   launch_clusters(kernel, blocks, dim3(static_cast<unsigned>(args.numel * blocks)), dim3(MaxBlock), 0, stream, name,
                   args, blocks);
