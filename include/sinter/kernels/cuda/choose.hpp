@@ -81,21 +81,31 @@ inline constexpr held_lanes lanes_of_body = [] {
 template <class Body>
 inline constexpr held_lanes lanes_of_shifted = lanes_of_row(phase_facts<Body>::kept_bytes,
                                                             phase_facts<Body>::late_bytes, 0);
-/// What decides how many registers a thread takes that holds a row. kept, late: bytes per value, of phase_facts; loose:
-/// not all of its groups lie within every row; computes: row values are made of row values while it holds the row.
+/// What decides how many registers a thread takes that holds a row. kept, unpacked, late: bytes per value, of
+/// phase_facts, as company is; loose: not all of its groups lie within every row; computes: row values are made of row
+/// values while it holds the row.
 struct held_needs {
-  int kept = 0, late = 0;
+  int kept = 0, unpacked = kept < 4 ? 4 : kept, late = 0, company = 0;
   bool computes = false, loose = false, shifted = false;
 };
 template <class Body>
-inline constexpr held_needs needs_of_body{phase_facts<Body>::held_bytes, phase_facts<Body>::late_at_once,
-                                          phase_facts<Body>::row_steps > 3};
+inline constexpr held_needs needs_of_body{.kept = phase_facts<Body>::held_bytes,
+                                          .unpacked = phase_facts<Body>::unpacked_bytes,
+                                          .late = phase_facts<Body>::late_at_once,
+                                          .company = phase_facts<Body>::late_company,
+                                          .computes = phase_facts<Body>::row_steps > 3};
 /// Registers of a thread that holds so many values.
 constexpr int held_registers(int block, int lanes, const held_needs& needs) {
-  const bool packed = lanes > few_lanes && needs.kept < 4, roomy = block < 512 && !packed && !needs.computes;
+  const bool packed = lanes > few_lanes && needs.kept < 4;
+  const int held = lanes > few_lanes ? needs.kept : needs.unpacked;
+  const bool roomy = block < 512 && !packed && !needs.computes && held <= 4;
   // Arithmetic of eight bytes takes pairs of registers, and calls functions; the ends of rows take some.
-  const int others = needs.kept > 4 ? 48 : needs.shifted ? 32 : needs.loose ? 28 : roomy ? 16 : 24;
-  const int held = needs.kept < 4 && !packed ? 4 : needs.kept;
+  const int others = (needs.kept > 4  ? 48
+                      : needs.shifted ? 32
+                      : needs.loose   ? 28
+                      : roomy         ? 16
+                                      : 24) +
+                     8 * needs.company;
   const int wanted = static_cast<int>(sinter::detail::round_up(others + lanes * held / 4 + lanes * needs.late / 8, 8));
   const int least = needs.shifted ? 48 : 32;
   return wanted < least ? least : wanted;

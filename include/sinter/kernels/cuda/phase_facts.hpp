@@ -51,10 +51,12 @@ inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops
                                            ops::where, ops::eq, ops::ne, ops::lt, ops::le, ops::gt, ops::ge>;
 /// So are the fast forms of functions of 16-bit values (fast_math.cuh), and the GELU of float.
 template <class Op, class T>
-inline constexpr bool is_light_of = is_light<Op> ||
-                                    (sizeof(T) == 2 &&
-                                     is_one_of<Op, ops::gelu_tanh, ops::sigmoid, ops::silu, ops::tanh>) ||
-                                    (sizeof(T) <= 4 && is_one_of<Op, ops::gelu>);
+inline constexpr bool is_light_of =
+    is_light<Op> ||
+    (sizeof(T) == 2 &&
+     is_one_of<Op, ops::gelu_tanh, ops::sigmoid, ops::silu, ops::tanh, ops::expm1, ops::elu, ops::selu, ops::log,
+               ops::log2, ops::log10, ops::log1p, ops::softplus, ops::logsigmoid>) ||
+    (sizeof(T) <= 4 && is_one_of<Op, ops::gelu>);
 /// Those of one value per row may take some more.
 template <class Op, class T>
 inline constexpr bool is_light_per_row = is_light_of<Op, T> || is_one_of<Op, ops::log, ops::isinf>;
@@ -153,17 +155,17 @@ struct phase_facts<body<S...>> {
     return recomputes && is_element(s) && facts::facts.info[s].kind == statement_kind::compute;
   }
 
-  /// Bytes of registers per element of a row that are alive between two phases or looks, at worst. 0: nothing is gained
-  /// by holding it.
-  static constexpr int kept_bytes = [] {
+  /// Bytes of registers per element of a row that are alive between two phases or looks, at worst, if packed values
+  /// take so many. 0: nothing is gained by holding it.
+  static constexpr int alive_bytes(int packed) {
     constexpr int words[] = {value_words<typename statement_facts<S>::value_type>..., 0};
-    int most = folds_evenly ? 2 : 0;
+    int most = folds_evenly ? packed : 0;
     for (int p = 0; p + 1 < phases; ++p) {
       int alive = 0;
       for (int s = 0; s < size; ++s) {
         if (!is_element(s) || first(s) > p || is_recomputed(s)) continue;
         if (packs(s)) {
-          alive += stays_packed(s, p) ? 2 : 0;
+          alive += stays_packed(s, p) ? packed : 0;
           continue;
         }
         bool later = false;
@@ -177,7 +179,8 @@ struct phase_facts<body<S...>> {
       if (alive > most) most = alive;
     }
     return most;
-  }();
+  }
+  static constexpr int kept_bytes = alive_bytes(2);
 
   /// Bytes of registers per element of a row that wait at once in a kernel that holds it: between two phases, or until
   /// all of the only one has come. What looks for places among values looks at them twice.
@@ -190,6 +193,8 @@ struct phase_facts<body<S...>> {
         waiting += packs(s) || stored_bytes(s) == 1 ? 2 : 4 * words[s];
     return finds_in_values && waiting < 4 ? 4 : waiting;
   }();
+  /// The same where nvcc 13.0 unpacks all at once, as it does if they are few.
+  static constexpr int unpacked_bytes = phases != 1 ? alive_bytes(4) : held_bytes < 4 ? 4 : held_bytes;
 
   /// Is it known how many registers the arithmetic takes? And where a thread holds its part of a row and no more?
   static constexpr bool is_light = (is_light_statement<S> && ...);
@@ -217,6 +222,19 @@ struct phase_facts<body<S...>> {
     int steps = 0;
     for (int s = 0; s < size; ++s) steps += is_row(s) && facts::facts.info[s].kind == statement_kind::compute;
     return steps;
+  }();
+
+  /// Folds and stores of elements that later phases do beside another one, in the phase that does most.
+  static constexpr int late_company = [] {
+    int most = 0;
+    for (int p = 1; p < phases; ++p) {
+      int sinks = 0;
+      for (int s = 0; s < size; ++s)
+        sinks += facts::phase(s) == p &&
+                 (is_reduce(s) || (is_element(s) && facts::facts.info[s].kind == statement_kind::store));
+      if (sinks - 1 > most) most = sinks - 1;
+    }
+    return most;
   }();
 
   /// Bytes per element that are read for the first phase: of the row itself.

@@ -319,7 +319,7 @@ template <class S>
 inline constexpr bool is_float_function = false;
 template <class Op, class T, class Result, int A, int B, int C>
 inline constexpr bool is_float_function<compute<Op, T, Result, A, B, C>> =
-    sizeof(T) > 2 && is_one_of<Op, ops::exp, ops::gelu>;
+    sizeof(T) > 2 && is_one_of<Op, ops::exp, ops::gelu, ops::sqrt>;
 template <class Body>
 inline constexpr int float_functions = 0;
 template <class... S>
