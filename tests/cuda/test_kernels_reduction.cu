@@ -44,6 +44,25 @@ TEST_CASE("softmax, dynamic extent") {
     }
 }
 
+TEST_CASE("softmax of everything") {
+  for (const std::int64_t length : {1, 7, 100, 4096, 16383, 40000, 65537, 300000, 3000001})
+    for (const std::size_t shift : {0, 1}) {
+      test_softmax<float, softmax_at<float, at_r>, -1>("lone softmax f32", 1, length, shift, shift);
+      test_softmax<bf16, softmax_at<bf16, at_r>, -1>("lone softmax bf16", 1, length, shift, 0);
+    }
+  test_softmax<float, softmax_at<float, at_r>, 1000>("lone softmax f32, static", 1, 1000);
+  test_softmax<float, softmax_at<float, at_r>, 100000>("lone softmax f32, static", 1, 100000);
+  test_softmax<bf16, softmax_at<bf16, at_r>, 100001>("lone softmax bf16, static", 1, 100001, 1, 1);
+}
+
+TEST_CASE("softmax of few long rows that are walked") {
+  using from = at<0, term<loop_var::x, 1, 0, dynamic_number(1)>, term<loop_var::r, 1, 0, 2>>;
+  using every_other = softmax_at<float, from, at_row<d0>>;
+  for (const std::int64_t length : {16383, 16384, 20001, 300000})
+    for (const std::int64_t rows : {1, 2, 37, 131, 133})
+      if (rows * length < 4000000) test_softmax<float, every_other, -1>("walked softmax f32", rows, length, 0, 0, 2);
+}
+
 TEST_CASE("layer norm") {
   for_static_columns([](auto columns) {
     constexpr long c = decltype(columns)::value;

@@ -20,21 +20,25 @@ void launch(const std::string& what, const Args& args) {
 // ---- softmax
 // ------------------------------------------------------------------------------------------------------------
 
+template <class T, class From, class To = From>
+using softmax_at =
+    body<load<0, T, From>, reduce<ops::amax, T, compute_t<T>, 0>, compute<ops::sub, compute_t<T>, compute_t<T>, 0, 1>,
+         compute<ops::exp, compute_t<T>, compute_t<T>, 2>, reduce<ops::sum, compute_t<T>, compute_t<T>, 3>,
+         compute<ops::div, compute_t<T>, compute_t<T>, 3, 4>, store<1, T, 5, To>>;
 template <class T, long C>
-using softmax = body<load<0, T, at_row<C>>, reduce<ops::amax, T, compute_t<T>, 0>,
-                     compute<ops::sub, compute_t<T>, compute_t<T>, 0, 1>,
-                     compute<ops::exp, compute_t<T>, compute_t<T>, 2>, reduce<ops::sum, compute_t<T>, compute_t<T>, 3>,
-                     compute<ops::div, compute_t<T>, compute_t<T>, 3, 4>, store<1, T, 5, at_row<C>>>;
+using softmax = softmax_at<T, at_row<C>>;
 
 template <class T, class Body, long StaticRnumel>
 void test_softmax(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0,
-                  std::size_t shift_out = 0) {
+                  std::size_t shift_out = 0, std::int64_t apart = 1) {
   if (!is_sampled()) return;
   const auto a = numbers<T>(rows * columns, 1);
-  device_array<T> da(a, shift), out(rows * columns, shift_out);
-  auto args = make_args<2, 0, 1>(rows, columns);
+  std::vector<T> given(apart * rows * columns, T(0));  // what is read lies `apart`
+  for (std::size_t k = 0; k < a.size(); ++k) given[apart * k] = a[k];
+  device_array<T> da(given, shift), out(rows * columns, shift_out);
+  auto args = make_args<2, 0, 2>(rows, columns);
   args.pointers[0] = da.data(), args.pointers[1] = out.data();
-  args.sizes[0] = columns;
+  args.sizes[0] = columns, args.sizes[1] = apart * columns;
   const std::string what = label(name, rows, columns, shift || shift_out ? "misaligned" : "");
   launch<Body, StaticRnumel>(what, args);
   std::vector<double> most(rows, -1e300), sums(rows, 0.0);

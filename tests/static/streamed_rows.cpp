@@ -45,3 +45,28 @@ static_assert(sinter::detail::most_parts(2048, 65536, 2) == 1, "a block holds 12
 static_assert(sinter::detail::most_parts(16, 1000000, 4) == 122);
 static_assert(sinter::detail::most_parts(2048, 100000, 4) == 12, "a block does not hold 400 KB");
 static_assert(sinter::detail::most_parts(16, 1000, 4) == 1 && sinter::detail::most_parts(16, 1000000, 0) == 1);
+
+// A whole tensor by its norm is one row, however long: blocks share it, and need room to meet.
+namespace {
+
+using sinter::body, sinter::load, sinter::store, sinter::reduce, sinter::compute, sinter::at, sinter::term;
+using along = at<0, term<sinter::loop_var::r, 1, 0, 1>>;
+template <class At>
+using centered = body<load<0, float, At>, reduce<sinter::ops::amax, float, float, 0>,
+                      compute<sinter::ops::sub, float, float, 0, 1>, store<1, float, 2, At>>;
+using everything = centered<along>;
+using rows = centered<at<0, term<sinter::loop_var::x, 1, 0, 64>, term<sinter::loop_var::r, 1, 0, 1>>>;
+using summed = body<load<0, float, along>, reduce<sinter::ops::sum, float, float, 0>, store<1, float, 1, at<0>>>;
+
+template <class Body>
+constexpr std::int64_t counters(std::int64_t length) {
+  return sinter::reduction_workspace<Body, sinter::orientation::row>(1, length).counters;
+}
+
+}  // namespace
+
+static_assert(sinter::detail::is_lone_row<everything> && !sinter::detail::is_lone_row<rows>);
+static_assert(std::is_same_v<sinter::detail::lone_row<everything>::type, rows>);
+static_assert(!sinter::detail::is_lone_row<summed>, "one walk: parts of it are folded by themselves");
+static_assert(counters<everything>(1000) == 0 && counters<everything>(100000000) == counters<rows>(100000000));
+static_assert(counters<everything>(100000000) > 0);

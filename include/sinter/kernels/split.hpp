@@ -9,6 +9,7 @@
 #include "sinter/base/orientation.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/channels.hpp"
+#include "sinter/kernels/lone_row.hpp"
 #include "sinter/kernels/two_pass.hpp"
 
 namespace sinter {
@@ -257,6 +258,8 @@ struct shared_column_facts<body<S...>> : split_facts<body<S...>> {
   static constexpr column_teams choose(std::int64_t numel, std::int64_t rnumel) {
     return choose_column_teams(numel, rnumel, span, row_bytes);
   }
+  /// Do all blocks hold a set at once?
+  static constexpr bool holds(std::int64_t rnumel) { return rnumel * span * row_bytes <= team_blocks * team_bytes; }
   /// Is it more than all blocks hold at once?
   static constexpr bool takes_turns(std::int64_t numel, std::int64_t rnumel) {
     return numel * rnumel * row_bytes > team_blocks * team_bytes;
@@ -322,10 +325,14 @@ constexpr workspace_size reduction_workspace(std::int64_t numel, std::int64_t rn
       return detail::larger(size, detail::channel_workspace<Body>(numel, rnumel));
     return size;
   } else if constexpr (detail::shares_rows<Body, O>()) {
-    using shared = detail::shared_row_facts<typename detail::streamed_body<Body, -1>::type>;
+    using rows = typename detail::lone_row<Body>::type;
+    using shared = detail::shared_row_facts<typename detail::streamed_body<rows, -1>::type>;
     const std::int64_t parts = detail::most_parts(numel, rnumel, shared::row_bytes);
     workspace_size size;
-    if (parts > 1) size = detail::workspace_of(shared::counters(numel, parts), 0);
+    // Rows may be walked as they are, too.
+    if (parts > 1)
+      size = detail::larger(detail::workspace_of(shared::counters(numel, parts), 0),
+                            detail::workspace_of(detail::shared_row_facts<rows>::counters(numel, parts), 0));
     else if (detail::takes_turns(numel, rnumel, shared::row_bytes)) size = detail::workspace_of(1, 0);
     return detail::larger(size, detail::channel_twice_workspace<Body>(numel, rnumel));
   } else if constexpr (O == orientation::column) {

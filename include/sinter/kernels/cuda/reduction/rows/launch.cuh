@@ -12,6 +12,7 @@
 #include "sinter/kernels/cuda/reduction/rows/grouped_launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped_clusters.cuh"
+#include "sinter/kernels/cuda/reduction/rows/looped_teams.cuh"
 #include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
 #include "sinter/kernels/cuda/reduction/rows/short.cuh"
 #include "sinter/kernels/cuda/reduction/rows/staged.cuh"
@@ -33,7 +34,7 @@ void launch_held(body<S...>, const Args& args, const row_shape& shape, cudaStrea
   constexpr held_needs needs = [] {
     held_needs n = needs_of_body<B>;
     // What is looked through twice waits, even if no later phase needs it.
-    if (n.kept < 4 && phases::finds_in_values) n.kept = 4;
+    if (n.kept < 4 && phases::finds_in_values) n.kept = n.unpacked = 4;
     n.loose = Full < Items, n.shifted = shifted;
     return n;
   }();
@@ -280,9 +281,27 @@ void reduce_gathered(const Args& args, kernel_memory& memory, cudaStream_t strea
   launch_looped<1, part / few, few, std::int64_t>(Body{}, args, parts < most ? parts : most, memory, stream, name);
 }
 
-template <class Body, long StaticRnumel, row_kernel Pinned, class Args>
+/// Few long rows of several phases that cannot be streamed. False: it was not launched.
+template <class Body, int Width, long Rnumel, class Args>
+bool share_walked(const Args& args, bool fits, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  constexpr bool can = sinter::detail::shares_rows<Body, orientation::row>() && !gathers_ahead<Body, Args> &&
+                       !sinter::detail::channel_facts<Body>::has_phases &&
+                       (Rnumel < 0 || Rnumel >= 2 * sinter::detail::split_row_part);
+  if constexpr (can && Width > 1)
+    if (fits) return launch_looped_teams<Width, 2, 512, int>(Body{}, args, memory, stream, name);
+  if constexpr (can) return launch_looped_teams<1, 4, 512, std::int64_t>(Body{}, args, memory, stream, name);
+  return false;
+}
+
+template <class Given, long StaticRnumel, row_kernel Pinned, class Args>
 void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
-  constexpr auto may_be = [](row_kernel kind) { return Pinned == row_kernel::chosen || Pinned == kind; };
+  using Body = typename sinter::detail::lone_row<Given>::type;
+  constexpr auto may_be = [](row_kernel kind) {
+    // One row is none of many.
+    if (sinter::detail::is_lone_row<Given> && Pinned == row_kernel::chosen)
+      return kind != row_kernel::runs && kind != row_kernel::grouped && kind != row_kernel::staged;
+    return Pinned == row_kernel::chosen || Pinned == kind;
+  };
   using held = typename sinter::detail::held_body<Body, StaticRnumel>::type;
   // A walk over tiles of 16-bit elements that need no guards costs less than to fold how far they are from a mean.
   constexpr bool quick_walk = StaticRnumel > 0 && StaticRnumel % 1024 == 0 && stream_facts<held>::bytes == 2;
@@ -321,18 +340,19 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
     if (launch_short<StaticRnumel>(held{}, args, fits, stream, name)) return;
   if constexpr (may_be(row_kernel::held))
     if (splits <= 1 && launch_shifted<StaticRnumel, can_split>(held{}, args, stream, name)) return;
-  [[maybe_unused]] const auto group = [&] {
-    using one_phase = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
-    return launch_grouped<StaticRnumel, can_split>(one_phase{}, args, memory, stream, name);
+  const auto group = [&] {
+    if constexpr (may_be(row_kernel::grouped)) {
+      using one_phase = typename sinter::detail::streamed_body<Body, StaticRnumel>::type;
+      return launch_grouped<StaticRnumel, can_split>(one_phase{}, args, memory, stream, name);
+    }
+    return false;
   };
-  if constexpr (may_be(row_kernel::grouped))
-    if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes && group()) return;
+  if (args.rnumel * stream_facts<held>::bytes > most_held_row_bytes && group()) return;
   if constexpr (StaticRnumel < 0 && may_be(row_kernel::held) && !in_narrow_pieces<Body, width>) {
     constexpr std::int64_t most = Pinned == row_kernel::held ? narrow_limit : most_held_groups<held, width, can_split>;
     if (fits && splits <= 1 && launch_dynamic_held<width, most>(held{}, args, stream, name)) return;
   }
-  if constexpr (may_be(row_kernel::grouped))
-    if (group()) return;
+  if (group()) return;
   // Static rows of 16-bit vectors that registers hold no better than those of run-time length.
   constexpr bool crowded = StaticRnumel > 0 && !loose && stream_facts<held>::bytes <= 4 &&
                            StaticRnumel / width > most_held_groups<held, width, can_split>;
@@ -356,6 +376,8 @@ void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, c
   }
   if constexpr (streamed.width > 0)
     if (launch_streamed<streamed, StaticRnumel>(long_held{}, args, fits, memory, stream, name)) return;
+  if constexpr (streamed.width == 0 && Pinned == row_kernel::chosen)
+    if (share_walked<Body, width, StaticRnumel>(args, fits, memory, stream, name)) return;
   // What short rows' kernel does not take is walked element by element, and so is what does not suit the streamed ones.
   constexpr bool walks_wide = short_of<held, StaticRnumel>.items == 0 && streamed.width == 0;
   constexpr row_shape looped = choose_row(narrow_limit, width, lanes, can_split);
