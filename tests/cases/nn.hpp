@@ -23,6 +23,22 @@ TEST_CASE("nn: every composition") {
   check<si::tensor<std::int32_t, 6, 20>>([](auto x) { return std::tuple(si::softmax(x), si::layer_norm(x, 1e-5f), si::log_softmax(x)); });
 }
 
+/// Bodies whose rows wait in more than one value, or are folded after they were.
+template <class X>
+void check_long_bodies() {
+  check<X, X>([](auto y, auto g) { return y * (g - si::sum(y * g, si::axis<-1>, si::keepdim)); });
+  check<X, X>([](auto x, auto y) { return si::softmax(x) - si::softmax(y); });
+  check<X, X>([](auto x, auto y) { return si::sum(si::softmax(y) * (si::log_softmax(y) - si::log_softmax(x)), si::axis<-1>); });
+  check<X>([](auto x) { return si::softmax(si::layer_norm(x, 1e-5f)); });
+  check<X>([](auto x) { return std::tuple(si::softmax(x), si::logsumexp(x, si::axis<-1>)); });
+  check<X>([](auto x) { return si::amax(si::softmax(x), si::axis<-1>); });
+}
+TEST_CASE("nn: several phases over rows that registers hold") {
+  check_long_bodies<si::tensor<si::bf16, 3, 4096>>();
+  check_long_bodies<si::tensor<si::bf16, 3, 768>>();
+  check_long_bodies<si::tensor<float, 3, 4096>>();
+}
+
 /// softmax, var and layer_norm of small whole numbers, by hand: the compositions themselves, not only their fusion.
 template <class Fn>
 std::vector<float> evaluated(Fn fn) {

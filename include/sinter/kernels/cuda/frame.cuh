@@ -231,7 +231,8 @@ __device__ __forceinline__ float lane_of(packed_values<I, T, Lanes>& slot, int l
 template <int I, class T, int Lanes>
 __device__ __forceinline__ void keep_packed(packed_values<I, T, Lanes>& slot, unsigned zero) {
 #pragma unroll
-  for (unsigned& word : slot.words) asm volatile("" : "+r"(word));
+  for (int k = 0; k < (Lanes + 1) / 2; ++k)
+    asm volatile("" : "+r"(slot.words[k]));  // of a range nvcc 13.0 unrolls a part
   slot.zero = zero;
 }
 
