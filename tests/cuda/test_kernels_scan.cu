@@ -170,6 +170,17 @@ TEST_CASE("scans: columns") {
   test_one<float, column, d0>("long column scan f32, wide stripes", 3008, 2001);
 }
 
+TEST_CASE("scans: columns so many that threads have their own") {
+  constexpr auto column = orientation::column;
+  for (const std::int64_t length : {1, 3, 8, 9, 33}) {
+    test_one<float, column, d0>("own columns f32", 200000, length);
+    test_one<float, column, d0>("own columns f32", 200001, length, 1);
+    test_one<bf16, column, d0>("own columns bf16", 300008, length, 0, 1);
+  }
+  test_one<float, column, 200000, 3, 200000>("own columns f32, static", 200000, 3);
+  test_one<bf16, column, 300001, 7, 300001>("own columns bf16, static", 300001, 7);
+}
+
 TEST_CASE("scans: long columns, wherever rows begin") {
   constexpr auto column = orientation::column;
   for (const auto& [columns, length] : {std::pair{1001, 3600}, {333, 12000}, {30522, 115}, {17000, 260}})

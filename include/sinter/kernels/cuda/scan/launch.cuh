@@ -10,6 +10,7 @@
 #include "sinter/kernels/cuda/reduction/launch.cuh"
 #include "sinter/kernels/cuda/scan/column.cuh"
 #include "sinter/kernels/cuda/scan/column_cluster_launch.cuh"
+#include "sinter/kernels/cuda/scan/column_own.cuh"
 #include "sinter/kernels/cuda/scan/column_ring.cuh"
 #include "sinter/kernels/cuda/scan/ring.cuh"
 #include "sinter/kernels/cuda/scan/runs.cuh"
@@ -24,8 +25,9 @@ inline constexpr int scan_block = 512;
 /// Of one that takes a part of a row.
 inline constexpr int scan_part_block = 256;
 
+/// Where a row is walked once, more single elements would not come sooner.
 template <class Body, int Width>
-inline constexpr int scan_items = Width == 1 ? 4 : scan_lanes_held<Body> / Width;
+inline constexpr int scan_items = Width == 1 && body_facts<Body>::num_phases == 1 ? 4 : scan_lanes_held<Body> / Width;
 
 /// The same where a block has a part of a row. Narrow vectors take more addresses besides.
 template <class Body, int Width>
@@ -212,6 +214,12 @@ void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t strea
   if (scanned_in_parts<1, std::int64_t, StaticRnumel, Body>(args, memory, stream, name)) return;
   if constexpr (!in_runs)
     if (launch_scan_runs<StaticRnumel>(Body{}, args, stream, name)) return;
+  if constexpr (StaticRnumel < 0 && kept > 0) {
+    constexpr int items = scan_items<Body, 1>, threads = 512;
+    if (args.numel < narrow_limit && args.rnumel <= items * threads)
+      return launch_scan_rows<1, items, 0, threads, true, false, int>(Body{}, args, row_of(args.rnumel, items), stream,
+                                                                      name);
+  }
   launch_looped_scan<1, std::int64_t, Body>(args, stream, name);
 }
 
@@ -354,18 +362,42 @@ void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] kernel_m
          dim3(column_block), stream, name, args, along);
 }
 
-template <class Body, long StaticNumel, class Args>
+/// Threads of a multiprocessor with columns of their own that keep memory busy; and elements of a column, of four bytes
+/// or more, of which others do not keep it busier.
+inline constexpr int least_own_threads = 256;
+inline constexpr std::int64_t most_own_elements = 32;
+/// False: nothing was launched, because columns are too few for each thread to have its own.
+template <int Width, long StaticRnumel, class Index, class... S, class Args>
+bool launch_own_columns(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  const std::int64_t threads = args.numel / Width;
+  if (threads < std::int64_t(least_own_threads) * limits_of_device(name).multiprocessors) return false;
+  launch(&scan_own_columns<body<S...>, Width, own_column_items<Width, StaticRnumel>, Index, Args>,
+         dim3(static_cast<unsigned>((threads + column_block - 1) / column_block)), dim3(column_block), stream, name,
+         args);
+  return true;
+}
+
+template <class Body, long StaticRnumel, long StaticNumel, class Args>
 void scan_along_columns(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   constexpr int width = scan_column_width<Body>(StaticNumel);
   constexpr int held = width < 4 ? width : 4;  // of more, a multiprocessor would run one block at once
   const bool narrow = args.numel < narrow_limit && args.rnumel < narrow_limit;
+  const auto own = [&] {
+    return narrow && access_facts<Body>::template fits<width, loop_var::x>(args) &&
+           launch_own_columns<width, StaticRnumel, int>(Body{}, args, stream, name);
+  };
+  const bool own_first =
+      args.rnumel <= most_own_elements || access_facts<Body>::template along<loop_var::x, width>.smallest < 4;
+  if (own_first && own()) return;
   if (narrow && launch_column_clusters(Body{}, args, memory, stream, name)) return;
   if (narrow && access_facts<Body>::template fits<width, loop_var::x>(args)) {
     if (launched_column_ring<width, StaticNumel, Body>(args, memory, stream, name)) return;
+    if (own()) return;
     return launch_scan_columns<held, int>(Body{}, args, memory, stream, name);
   }
   if constexpr (width > 1 && StaticNumel < 0)
     if (narrow && launched_column_ring<1, StaticNumel, Body>(args, memory, stream, name)) return;
+  if (launch_own_columns<1, StaticRnumel, std::int64_t>(Body{}, args, stream, name)) return;
   launch_scan_columns<1, std::int64_t>(Body{}, args, memory, stream, name);
 }
 
@@ -380,7 +412,7 @@ void scan_kernel(const Args& args, [[maybe_unused]] kernel_memory& memory, cudaS
   static_assert(body_facts<Body>::has_scan, "scan: the body scans nothing; use reduction or pointwise");
   if (args.numel <= 0) return;
   if constexpr (O == orientation::row) detail::scan_along_rows<Body, StaticRnumel>(args, memory, stream, name);
-  else detail::scan_along_columns<Body, StaticNumel>(args, memory, stream, name);
+  else detail::scan_along_columns<Body, StaticRnumel, StaticNumel>(args, memory, stream, name);
 }
 
 }  // namespace sinter::cuda
