@@ -460,6 +460,58 @@ TEST_CASE("columns: element stores, row operands, masks, two axes") {
   test(1, 100000, 1);
 }
 
+namespace {
+
+/// y = 2 x - b, b of each column, over x if there is room, and the sums of y.
+template <class T, class R>
+void test_elements(std::int64_t columns, std::int64_t rows, std::size_t shift) {
+  if (!is_sampled()) return;
+  constexpr bool in_place = std::is_same_v<T, R>;
+  using B = body<load<0, T, at_column<d0>>, load<1, T, at_x>, compute<ops::add, T, float, 0, 0>,
+                 compute<ops::sub, float, float, 2, 1>, store<2, R, 3, at_column<d0>>,
+                 reduce<ops::sum, float, float, 3>, store<3, float, 5, at_x>>;
+  const std::int64_t n = columns * rows;
+  const auto in = numbers<T>(n, 1), b = numbers<T>(columns, 2);
+  device_array<T> x(in, shift), row(b, shift);
+  device_array<R> apart(n, shift);
+  device_array<float> sums(columns);
+  auto args = make_args<4, 0, 1>(columns, rows);
+  args.pointers[0] = x.data(), args.pointers[1] = row.data(), args.pointers[3] = sums.data();
+  args.pointers[2] = in_place ? static_cast<void*>(x.data()) : static_cast<void*>(apart.data());
+  args.sizes[0] = columns;
+  const std::string what = label(in_place ? "elements in place" : "elements", rows, columns, shift ? "misaligned" : "");
+  launch<B>(what, args);
+  const auto y = [&](std::size_t k) { return 2 * number(in[k]) - number(b[k % columns]); };
+  const auto check_elements = [&](const auto& out) {
+    check_close(what, out.host(), y, step_of<R>() + 1e-6, 1e-6);
+    out.check_guards(what);
+  };
+  if constexpr (in_place) check_elements(x);
+  else check_elements(apart);
+  check_close(
+      what + " sums", sums.host(),
+      [&](std::size_t c) {
+        double sum = 0;
+        for (std::int64_t r = 0; r < rows; ++r) sum += y(r * columns + c);
+        return sum;
+      },
+      1e-5, 1e-6 * rows);
+  sums.check_guards(what);
+}
+
+}  // namespace
+
+TEST_CASE("columns: results for each element of rows that begin anywhere") {
+  for (const std::int64_t columns : {1, 5, 31, 65, 100, 257, 1001, 4099})
+    for (const std::int64_t rows : {1, 2, 9, 700, 5000})
+      for (const std::size_t shift : {0, 1, 3}) {
+        if (columns * rows > 4000000) continue;
+        test_elements<float, float>(columns, rows, shift);
+        test_elements<bf16, bf16>(columns, rows, shift);
+        test_elements<bf16, float>(columns, rows, shift);
+      }
+}
+
 TEST_CASE("columns: of equals the first, of NaN too, and of infinities") {
   const auto test = [](auto op, auto zero, std::int64_t columns, std::int64_t rows, std::size_t shift) {
     if (!is_sampled()) return;

@@ -44,20 +44,20 @@ struct column_accesses {
   template <class Statement>
   using access = shifted_access<typename seen_as_row<Statement>::type>;
 
-  /// Elements of a vector, as many as leave room for a block's states; 0: these columns cannot be shifted. Stores:
-  /// there may be results for each element.
+  /// Are there results for each element?
+  static constexpr bool stores = ((access<S>::moves && statement_facts<S>::info.kind == statement_kind::store) || ...);
+  /// Elements of a vector, as many as leave room for a block's states; 0: these columns cannot be shifted, or there are
+  /// such results although there should be none, or the other way round.
   template <bool Stores>
   static constexpr int width_for(int state_bytes) {
     int smallest = 0, largest = 0;
-    bool stores = false;
-    const auto take_in = [&]<class A>(A, bool is_store) {
+    const auto take_in = [&]<class A>(A) {
       if constexpr (A::moves) {
-        stores = stores || is_store;
         if (smallest == 0 || A::bytes < smallest) smallest = A::bytes;
         if (A::bytes > largest) largest = A::bytes;
       }
     };
-    (take_in(access<S>{}, statement_facts<S>::info.kind == statement_kind::store), ...);
+    (take_in(access<S>{}), ...);
     if (!(access<S>::allowed && ...) || smallest == 0 || stores != Stores) return 0;
     int w = 16 / smallest * largest <= 32 ? 16 / smallest : 16 / largest;
     while (w * column_block * state_bytes > 32768) w /= 2;
@@ -103,7 +103,10 @@ struct column_shift_facts<body<S...>> {
                         twice = sinter::detail::reads_columns_twice<body<S...>>;
   static constexpr int state_bytes =
       all_state_bytes<std::conditional_t<twice, typename without_known<body<S...>>::type, body<S...>>>;
-  static constexpr int width = once || twice ? column_accesses<S...>::template width_for<twice>(state_bytes) : 0;
+  static constexpr bool stores = column_accesses<S...>::stores;
+  static constexpr int width = once || twice
+                                   ? column_accesses<S...>::template width_for < twice || stores > (state_bytes)
+                                   : 0;
   static constexpr int loads = column_accesses<S...>::loads(width);
 
   template <class Args>

@@ -18,6 +18,19 @@ struct drifting_tiling : tiling<loop_var::x, loop_var::r, Width, Items, int> {
   static constexpr drift drifts = Drifts;
 };
 
+/// Which lanes of a thread's vector are its columns, where there are results for each element.
+struct column_lanes {
+  unsigned lanes = 0, all = 0;
+  __device__ __forceinline__ bool whole() const { return lanes == all; }
+  __device__ __forceinline__ bool has(int j) const { return (lanes >> j & 1) != 0; }
+};
+template <int Width, int Items, drift Drifts>
+struct storing_tiling : tiling<loop_var::x, loop_var::r, Width, Items, int> {
+  static constexpr bool streamed = true, guards = true, even = true;
+  static constexpr drift drifts = Drifts;
+  using staging = column_lanes;
+};
+
 /// Steps through rows r, r + stride, … below stop; the first one that is not.
 template <class Body, class Tiling, class Accumulators, class Args>
 __device__ __forceinline__ int walk_rows(Accumulators& acc, const Args& args, int x, int r, int stop, int stride) {
@@ -41,6 +54,31 @@ __device__ __forceinline__ int walk_rows(Accumulators& acc, const Args& args, in
       tile.ok[u] = r + u * stride < stop;
       tile.at[u] = tile.ok[u] ? r + u * stride : r;  // a row that is shifted alike
     }
+    evaluate_and_step<elements_of_phase<Body, 0>, 0, Tiling::width>(acc, frame, tile, args);
+  }
+  return stop + ((r - stop) & (stride - 1));
+}
+
+/// The same with results for each element of `lanes`.
+template <class Body, class Tiling, class Accumulators, class Args>
+__device__ __forceinline__ int walk_storing(Accumulators& acc, const Args& args, int x, unsigned lanes, int r, int stop,
+                                            int stride) {
+  if (r >= stop) return r;
+  tile<Tiling> tile;
+  tile.fixed = x;
+  tile.staging = {lanes, (1u << Tiling::width) - 1};
+  frame<Body, Tiling> frame;
+  if constexpr (folds_ahead<Args>) evaluate<rows_before_fold<Body, Args, false>>(frame, tile, args);
+  else evaluate<column_values<Body>>(frame, tile, args);
+  constexpr int items = Tiling::items;
+  const int step = items * stride;
+#pragma unroll 1
+  for (; r + step - stride < stop; r += step) {
+    tile.template place<items>(r, stride, stop - 1);
+    evaluate_and_step<elements_of_phase<Body, 0>, 0, Tiling::width>(acc, frame, tile, args);
+  }
+  if (items > 1 && r < stop) {
+    tile.template place<0>(r, stride, stop - 1);
     evaluate_and_step<elements_of_phase<Body, 0>, 0, Tiling::width>(acc, frame, tile, args);
   }
   return stop + ((r - stop) & (stride - 1));
@@ -149,13 +187,17 @@ template <class Body, int Width, int Items, class Accumulators, class Args>
 __device__ __forceinline__ void walk_columns(Accumulators& acc, const Args& args, int rows, int along,
                                              const row_shift& shift, int first, int end, int top, int stop,
                                              int apart = 1) {
-  using vectors = drifting_tiling<Width, Items, drift::whole>;
-  using elements = drifting_tiling<Width, 1, drift::single>;
+  constexpr bool stores = column_shift_facts<Body>::once && column_shift_facts<Body>::stores;
   const int numel = static_cast<int>(args.numel), thread = static_cast<int>(threadIdx.x),
             stride = column_block / along * apart;
   int r = top + thread / along * apart;
   const int begin = first - lead_of_row<Width>(shift, r), last = begin + (end - 1 - begin) / Width * Width;
   int x = begin + thread % along * Width;
+  [[maybe_unused]] unsigned lanes = 0;
+  if constexpr (stores) {
+#pragma unroll
+    for (int j = 0; j < Width; ++j) lanes |= x + j >= first && x + j < end ? 1u << j : 0;
+  }
   if (x > last) x = last;
 
   start<0, Width>(Body{}, std::make_index_sequence<Body::size>{}, acc);
@@ -165,8 +207,17 @@ __device__ __forceinline__ void walk_columns(Accumulators& acc, const Args& args
 #pragma unroll 1
     for (int piece = 0; piece < 3; ++piece) {
       const int until = piece == 0 ? first_whole : piece == 1 ? last_whole : stop, mine = until < stop ? until : stop;
-      if (piece == 1) r = walk_rows<Body, vectors>(acc, args, x, r, mine, stride);
-      else r = walk_rows<Body, elements>(acc, args, x, r, mine, stride);
+      if constexpr (stores) {
+        using vectors = storing_tiling<Width, Items, drift::whole>;
+        using elements = storing_tiling<Width, 1, drift::single>;
+        if (piece == 1) r = walk_storing<Body, vectors>(acc, args, x, lanes, r, mine, stride);
+        else r = walk_storing<Body, elements>(acc, args, x, lanes, r, mine, stride);
+      } else {
+        using vectors = drifting_tiling<Width, Items, drift::whole>;
+        using elements = drifting_tiling<Width, 1, drift::single>;
+        if (piece == 1) r = walk_rows<Body, vectors>(acc, args, x, r, mine, stride);
+        else r = walk_rows<Body, elements>(acc, args, x, r, mine, stride);
+      }
     }
   };
   if constexpr (folds_ahead<Args>) begin_ahead<Args>(walk);
@@ -183,8 +234,9 @@ __device__ __forceinline__ void reduce_shifted_columns(const Args& args, const s
   accumulators<Body, Width> acc;
   const int rows = static_cast<int>(args.rnumel), top = static_cast<int>(split * part.length),
             stop = static_cast<int>(top + part.length < rows ? top + part.length : rows);
-  walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, set * shape.span, static_cast<int>(args.numel),
-                                   top, stop);
+  const int first = set * shape.span, all = static_cast<int>(args.numel), next = first + shape.span,
+            end = column_shift_facts<Body>::stores && next < all ? next : all;
+  walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end, top, stop);
   if constexpr (column_shift_facts<Body>::once)
     if (shape.whole) return finish_whole<Width>(Body{}, numbers{}, acc, args);
   const shared_columns columns =

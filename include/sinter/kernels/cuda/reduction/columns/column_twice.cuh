@@ -19,19 +19,6 @@ struct known_share {
 
 namespace detail {
 
-/// Which lanes of a thread's vector are columns.
-struct column_lanes {
-  unsigned lanes = 0, all = 0;
-  __device__ __forceinline__ bool whole() const { return lanes == all; }
-  __device__ __forceinline__ bool has(int j) const { return (lanes >> j & 1) != 0; }
-};
-template <int Width, int Items, drift Drifts>
-struct known_tiling : tiling<loop_var::x, loop_var::r, Width, Items, int> {
-  static constexpr bool streamed = true, guards = true, even = true;
-  static constexpr drift drifts = Drifts;
-  using staging = column_lanes;
-};
-
 template <class Body, int Width>
 inline constexpr int known_items = column_accesses_of<Body>::loads(Width) > 1 ? 2 : 4;
 /// Of vectors of eight half as many again where states are all that rows leave: two blocks have as much on its way as
@@ -130,8 +117,8 @@ __device__ __forceinline__ void meet_all(unsigned* counter) {
 template <class Body, int Width, int Items, class Args, class Known>
 __device__ __forceinline__ void walk_known_rows(const Args& args, const Known& known, int rows, int along, int set,
                                                 const row_shift& shift, int first, int end) {
-  using vectors = known_tiling<Width, Items, drift::whole>;
-  using elements = known_tiling<Width, 1, drift::single>;
+  using vectors = storing_tiling<Width, Items, drift::whole>;
+  using elements = storing_tiling<Width, 1, drift::single>;
   const int deep = column_block / along, numel = static_cast<int>(args.numel), thread = static_cast<int>(threadIdx.x);
   int r = first + thread / along;
   const int x = (set * along + thread % along) * Width - lead_of_row<Width>(shift, r);

@@ -48,7 +48,8 @@ struct column_walk<body<S...>, Width, Loads> {
     constexpr bool many = Loads > 1, small = all_state_bytes<B> <= 4, holds = held_of_column<B> != 0;
     constexpr int folds = (0 + ... + (has_state<S> ? 1 : 0));
     if (!phase_facts<B>::is_light || (!small && folds > 1 && words > 20)) return 1;
-    if (Width > 8) return 2;  // a register for each byte
+    if (Width > 8) return 2;                                      // a register for each byte
+    if (column_shift_facts<B>::stores) return Width > 4 ? 2 : 3;  // what is stored waits, too
     if (small) return !many ? 4 : holds ? 2 : 3;
     return many || Width >= 8 || (folds > 1 && words > 12) ? 3 : 4;
   }();

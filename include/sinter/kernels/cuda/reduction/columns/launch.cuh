@@ -233,6 +233,8 @@ void reduce_columns(const Args& args, kernel_memory& memory, cudaStream_t stream
     if (hold()) return;
     if (slabs.is_last() && walk_twice()) return;
     if (slabs) return slabs.launch_columns(stream);
+    // Teams that walk sets, too, or whose sets are short lines of memory, are slower.
+    if ((!shared::holds(args.rnumel) || shared::row_bytes < 4) && walk_twice()) return;
     if constexpr (width > 1)
       if (fits) return launch_column_teams<width, int>(Body{}, args, memory, stream, name);
     if (walk_twice()) return;
