@@ -38,8 +38,13 @@ struct crossing_access {
   template <class Tile>
   static constexpr int bytes = 0;
 };
+/// Elements of 16 bits and bytes that lie so near together are better read with all that lies between (loose.hpp).
+template <class T, class At>
+inline constexpr bool crosses_far = sizeof(T) >= 4 || is_dynamic(crossing_of<At>.step) || crossing_of<At>.step > 4;
 template <int Slot, class T, class At>
-struct crossing_access<load<Slot, T, At, -1>> : crossing_tile<T, At> {};
+requires crosses_far<T, At>
+struct crossing_access<load<Slot, T, At, -1>> : crossing_tile<T, At> {
+};
 template <int Slot, class T, int A, class At>
 struct crossing_access<store<Slot, T, A, At, -1>> : crossing_tile<T, At> {};
 
