@@ -91,10 +91,13 @@ struct step_of {
   template <int K>
   static constexpr int operand = statement_facts<S>::info.operands[K];
   static constexpr bool by_row = [] {
-    if constexpr (!Frame::tiling::streamed || operand<1> < 0) return false;
+    if constexpr (operand<1> < 0) return false;
     else return body_facts<B>::where(I) == scope::element && body_facts<B>::where(operand<1>) == scope::row;
   }();
-  using operation = typename operation_of<S, Frame::tiling::streamed, by_row>::type;
+  static constexpr bool streamed = Frame::tiling::streamed;
+  // Of more values nvcc 13.0 computes so many quotients at once that registers spill.
+  static constexpr bool rough = streamed || (by_row && Frame::tiling::size <= 32);
+  using operation = typename operation_of<S, rough, streamed && by_row>::type;
   using type = std::conditional_t<Frame::tiling::template recalls<I>, recalled_value<I>,
                                   std::conditional_t<std::is_void_v<operation>, placed_statement<I, S>, operation>>;
   using own = typename slot_in<Frame, I>::type;

@@ -70,14 +70,14 @@ struct applying : operation<applying<Op, T, Result, Operands>> {
   }
 };
 
-/// Divisions of floats. One divisor has at least four numerators, or, `by_row`, those of a row that is streamed.
-template <class T, class Result, bool Streamed, bool ByRow>
-struct dividing : operation<dividing<T, Result, Streamed, ByRow>> {
+/// Divisions of floats. One divisor has at least four numerators, or, `by_row`, those of a row that is streamed. Rough:
+/// of 16-bit values by one of their row's.
+template <class T, class Result, bool Rough, bool ByRow>
+struct dividing : operation<dividing<T, Result, Rough, ByRow>> {
   template <int Lanes, class A, class D, int Divisors, class C>
   static __device__ __forceinline__ compute_t<Result> value(A& a, D (&b)[Divisors], C&, int lane) {
     using R = compute_t<Result>;
-    using divisor =
-        std::conditional_t<Streamed && sizeof(T) == 2, rough_reciprocal<(Divisors > 1)>, reciprocal_divisor>;
+    using divisor = std::conditional_t<Rough && sizeof(T) == 2, rough_reciprocal<(Divisors > 1)>, reciprocal_divisor>;
     if constexpr (Lanes >= 4 * Divisors || ByRow)
       return static_cast<R>(divisor(lane_in(b, lane)).divide(lane_in(a, lane)));
     else return static_cast<R>(function_for<ops::div, T>::apply(lane_in(a, lane), lane_in(b, lane)));
@@ -85,26 +85,26 @@ struct dividing : operation<dividing<T, Result, Streamed, ByRow>> {
 };
 
 /// The operation of a statement; void: it needs to know where it is. ByRow: its second operand is a row's.
-template <class S, bool Streamed, bool ByRow>
+template <class S, bool Rough, bool ByRow>
 struct operation_of {
   using type = void;
 };
-template <class T, long Bits, bool Streamed, bool ByRow>
-struct operation_of<constant<T, Bits>, Streamed, ByRow> {
+template <class T, long Bits, bool Rough, bool ByRow>
+struct operation_of<constant<T, Bits>, Rough, ByRow> {
   using type = constantly<T, Bits>;
 };
-template <class From, class To, int A, bool Streamed, bool ByRow>
-struct operation_of<cast_to<From, To, A>, Streamed, ByRow> {
+template <class From, class To, int A, bool Rough, bool ByRow>
+struct operation_of<cast_to<From, To, A>, Rough, ByRow> {
   using type = casting<From, To>;
 };
-template <class From, class To, int A, bool Streamed, bool ByRow>
-struct operation_of<widen_to<From, To, A>, Streamed, ByRow> {
+template <class From, class To, int A, bool Rough, bool ByRow>
+struct operation_of<widen_to<From, To, A>, Rough, ByRow> {
   using type = widening<From, To>;
 };
-template <class Op, class T, class Result, int A, int B, int C, bool Streamed, bool ByRow>
-struct operation_of<compute<Op, T, Result, A, B, C>, Streamed, ByRow> {
+template <class Op, class T, class Result, int A, int B, int C, bool Rough, bool ByRow>
+struct operation_of<compute<Op, T, Result, A, B, C>, Rough, ByRow> {
   using type = std::conditional_t<std::is_same_v<Op, ops::div> && std::is_same_v<compute_t<T>, float>,
-                                  dividing<T, Result, Streamed, Streamed && ByRow>,
+                                  dividing<T, Result, Rough, ByRow>,
                                   applying<Op, T, Result,
                                            (C >= 0   ? 3
                                             : B >= 0 ? 2
