@@ -84,28 +84,28 @@ TEST_CASE("of what is not finite the sine is NaN, and GELU what it is") {
 
 namespace {
 
-template <class Op, class T>
-__global__ void evaluate_short(float* y) {
+template <class Op, class T, class... Others>
+__global__ void evaluate_short(float* y, Others... others) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  y[i] =
-      sinter::cuda::detail::function_for<Op, T>::apply(sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))));
+  y[i] = sinter::cuda::detail::function_for<Op, T>::apply(
+      sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))), others...);
 }
 
-/// Op of all values of T.
-template <class Op, class T>
-std::vector<float> all_short() {
+/// Op of all values of T, and the others.
+template <class Op, class T, class... Others>
+std::vector<float> all_short(Others... others) {
   float* device = nullptr;
   std::vector<float> y(65536);
   REQUIRE(cudaMalloc(&device, sizeof(float) * y.size()) == cudaSuccess);
-  evaluate_short<Op, T><<<256, 256>>>(device);
+  evaluate_short<Op, T><<<256, 256>>>(device, others...);
   REQUIRE(cudaMemcpy(y.data(), device, sizeof(float) * y.size(), cudaMemcpyDeviceToHost) == cudaSuccess);
   CHECK(cudaFree(device) == cudaSuccess);
   return y;
 }
 
-template <class Op, class T>
-bool keeps_nan() {
-  const std::vector<float> y = all_short<Op, T>();
+template <class Op, class T, class... Others>
+bool keeps_nan(Others... others) {
+  const std::vector<float> y = all_short<Op, T>(others...);
   for (unsigned i = 0; i < 65536; ++i)
     if (std::isnan(sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i)))) && !std::isnan(y[i])) return false;
   return true;
@@ -118,7 +118,7 @@ double worst_of_short(int digits, double floor, Truth truth) {
   double worst = 0;
   for (unsigned i = 0; i < 65536; ++i) {
     const double x = sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))), exact = truth(x);
-    if (!std::isfinite(x) || std::fabs(exact) > 1e38) continue;
+    if (!std::isfinite(x) || !(std::fabs(exact) < 1e38)) continue;
     int exponent = 0;
     (void)std::frexp(exact, &exponent);
     const double unit = std::ldexp(1.0, std::max(exponent, -125) - digits);
@@ -128,6 +128,10 @@ double worst_of_short(int digits, double floor, Truth truth) {
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+double selu(double x) {
+  return 1.0507009873554804934 * (x < 0 ? 1.6732632423543772848 * std::expm1(x) : x);
+}
 double gelu_tanh(double x) { return x * sigmoid(1.5957691216057308 * (x + 0.044715 * x * x * x)); }
 
 template <class T>
@@ -137,6 +141,35 @@ void check_short(int digits) {
   CHECK(worst_of_short<ops::sigmoid, T>(digits, 1e-37, sigmoid) < 0.25);
   CHECK(worst_of_short<ops::silu, T>(digits, 1e-35, [](double x) { return x * sigmoid(x); }) < 0.25);
   CHECK(worst_of_short<ops::gelu_tanh, T>(digits, 1e-35, gelu_tanh) < 0.25);
+  CHECK(worst_of_short<ops::expm1, T>(digits, 0, [](double x) { return std::expm1(x); }) < 0.25);
+  CHECK(worst_of_short<ops::selu, T>(digits, 0, selu) < 0.25);
+  CHECK(worst_of_short<ops::log1p, T>(digits, 0, [](double x) { return std::log1p(x); }) < 0.25);
+  CHECK(worst_of_short<ops::softplus, T>(digits, 1.2e-38, softplus) < 0.25);
+  CHECK(worst_of_short<ops::logsigmoid, T>(digits, 1.2e-38, [](double x) { return -softplus(-x); }) < 0.25);
+}
+
+/// x to the power y, of all x. C says what it is of what is not finite, and of zeros.
+template <class T>
+void check_powers(int digits) {
+  for (const float y : {2.0f, 3.0f, -1.0f, -3.0f, 0.5f, 1.7f, -0.33333334f, 0.0f, 31.0f, 40.0f}) {
+    const std::vector<float> found = all_short<sinter::ops::pow, T>(y);
+    double worst = 0;
+    int wrong = 0;
+    for (unsigned i = 0; i < 65536; ++i) {
+      const double x = sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))), exact = std::pow(x, y);
+      if (std::isnan(exact) || std::isinf(exact) || exact == 0) {
+        const bool same = std::isnan(exact) ? std::isnan(found[i])
+                                            : found[i] == exact && std::signbit(found[i]) == std::signbit(exact);
+        wrong += !same;
+      } else if (std::fabs(exact) < 1e38 && std::fabs(exact) > 1.2e-38) {
+        int exponent = 0;
+        (void)std::frexp(exact, &exponent);
+        worst = std::max(worst, std::fabs(found[i] - exact) / std::ldexp(1.0, exponent - digits));
+      }
+    }
+    CHECK_MESSAGE(worst < 0.25, "to the power " << y);
+    CHECK_MESSAGE(wrong == 0, "to the power " << y);
+  }
 }
 
 }  // namespace
@@ -144,6 +177,16 @@ void check_short(int digits) {
 TEST_CASE("functions of 16-bit values") {
   check_short<sinter::f16>(11);
   check_short<sinter::bf16>(8);
+  check_powers<sinter::f16>(11);
+  check_powers<sinter::bf16>(8);
+}
+
+TEST_CASE("logarithms of bf16 values") {
+  namespace ops = sinter::ops;
+  using sinter::bf16;
+  CHECK(worst_of_short<ops::log, bf16>(8, 0, [](double x) { return std::log(x); }) < 0.25);
+  CHECK(worst_of_short<ops::log2, bf16>(8, 0, [](double x) { return std::log2(x); }) < 0.25);
+  CHECK(worst_of_short<ops::log10, bf16>(8, 0, [](double x) { return std::log10(x); }) < 0.25);
 }
 
 TEST_CASE("tanh and gelu of 16-bit values") {
@@ -159,6 +202,11 @@ TEST_CASE("fast functions keep NaN") {
   namespace ops = sinter::ops;
   CHECK(keeps_nan<ops::tanh, sinter::f16>());
   CHECK(keeps_nan<ops::gelu, sinter::f16>());
+  CHECK(keeps_nan<ops::elu, sinter::f16>(1.0f));
+  CHECK(keeps_nan<ops::log1p, sinter::f16>());
+  CHECK(keeps_nan<ops::softplus, sinter::bf16>());
+  CHECK(keeps_nan<ops::logsigmoid, sinter::bf16>());
+  CHECK(keeps_nan<ops::log, sinter::bf16>());
   CHECK(keeps_nan<ops::tanh, sinter::bf16>());
   CHECK(keeps_nan<ops::gelu, sinter::bf16>());
 }

@@ -85,6 +85,64 @@ struct gelu {
   }
 };
 
+/// Absolute errors of at most 2^-22 from a half to two, elsewhere as small relative ones; of subnormals, too.
+__device__ __forceinline__ float log2(float x) {
+  float y = 0;
+  asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+inline constexpr float ln_2 = 0x1.62e430p-1f;
+
+// Relative errors of at most 2^-14.8, where the difference would cancel by a polynomial.
+struct expm1 {
+  static __device__ __forceinline__ float apply(float x) {
+    const float p = ::__fmaf_rn(::__fmaf_rn(::__fmaf_rn(x, 1 / 24.0f, 1 / 6.0f), x, 0.5f), x, 1.0f);
+    return ::fabsf(x) < 0.25f ? x * p : exp::apply(x) - 1.0f;
+  }
+};
+struct elu {
+  static __device__ __forceinline__ float apply(float x, float alpha) { return x < 0.0f ? alpha * expm1::apply(x) : x; }
+};
+struct selu {
+  static __device__ __forceinline__ float apply(float x) {
+    return 1.0507009873554804934f * elu::apply(x, 1.6732632423543772848f);
+  }
+};
+// The same, of at most 2^-16.
+struct log1p {
+  static __device__ __forceinline__ float apply(float x) {
+    const float p = ::__fmaf_rn(::__fmaf_rn(::__fmaf_rn(::__fmaf_rn(x, 0.2f, -0.25f), x, 1 / 3.0f), x, -0.5f), x, 1.0f);
+    return ::fabsf(x) < 0.125f ? x * p : log2(1.0f + x) * ln_2;
+  }
+};
+/// PyTorch's threshold of 20.
+struct softplus {
+  static __device__ __forceinline__ float apply(float x) { return x > 20.0f ? x : log1p::apply(exp::apply(x)); }
+};
+struct logsigmoid {
+  static __device__ __forceinline__ float apply(float x) {
+    return math::minimum(x, 0.0f) - log1p::apply(exp::apply(-::fabsf(x)));
+  }
+};
+// Of bf16 values, of which none but one is nearer to one than 2^-8: relative errors of at most 2^-14.
+template <int Of>
+struct log_to_base {
+  static __device__ __forceinline__ float apply(float x) {
+    return log2(x) * (Of == 2 ? 1.0f : Of == 10 ? 0x1.344136p-2f : ln_2);
+  }
+};
+/// 2 to the product, for exponents that leave the logarithm's errors small.
+struct pow {
+  static __device__ __forceinline__ float apply(float x, float y) {
+    if (!(::fabsf(y) <= 32.0f)) return ::powf(x, y);
+    if (y == 0.0f) return 1.0f;
+    const float size = ::fabsf(x), power = exp2(y * log2(size)), whole = ::truncf(y);
+    const bool odd = y == whole && (static_cast<int>(whole) & 1) != 0;
+    if (x < 0.0f && y != whole && size <= 0x1.fffffep+127f) return ::nanf("");
+    return odd ? ::copysignf(power, x) : power;
+  }
+};
+
 }  // namespace fast
 
 /// What computes Op on operands declared as T.
@@ -107,6 +165,20 @@ SINTER_FAST(gelu, f16, gelu<f16>)
 SINTER_FAST(gelu, bf16, gelu<bf16>)
 SINTER_FAST(tanh, f16, tanh<f16>)
 SINTER_FAST(tanh, bf16, tanh<bf16>)
+SINTER_FAST_16_BIT(expm1)
+SINTER_FAST_16_BIT(elu)
+SINTER_FAST_16_BIT(selu)
+SINTER_FAST_16_BIT(log1p)
+SINTER_FAST_16_BIT(softplus)
+SINTER_FAST_16_BIT(logsigmoid)
+SINTER_FAST(log, bf16, log_to_base<0>)
+SINTER_FAST(log2, bf16, log_to_base<2>)
+SINTER_FAST(log10, bf16, log_to_base<10>)
+// Not a light one: it calls a function.
+template <class T>
+requires(sizeof(T) == 2) struct function_of<ops::pow, T> {
+  using type = fast::pow;
+};
 #undef SINTER_FAST_16_BIT
 #undef SINTER_FAST
 
