@@ -499,7 +499,7 @@ void test_chain(const char* name, std::int64_t rows, std::int64_t length, std::s
 
 TEST_CASE("scans: of scans, and after a reduction") {
   for (const std::int64_t rows : {1, 5, 40})
-    for (const std::int64_t length : {0, 1, 3, 32, 100, 1000, 4096, 20000}) {
+    for (const std::int64_t length : {0, 1, 3, 32, 100, 1000, 1001, 4096, 8191, 9001, 20000}) {
       test_chain<orientation::row, d0>("chain, dynamic", rows, length);
       if (length <= 1000) test_chain<orientation::column, d0>("column chain, dynamic", rows, length);
     }

@@ -216,7 +216,7 @@ void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t strea
     if (launch_scan_runs<StaticRnumel>(Body{}, args, stream, name)) return;
   if constexpr (StaticRnumel < 0 && kept > 0) {
     constexpr int items = scan_items<Body, 1>, threads = 512;
-    if (args.numel < narrow_limit && args.rnumel <= items * threads)
+    if (args.numel < narrow_limit && args.rnumel > 0 && args.rnumel <= items * threads)
       return launch_scan_rows<1, items, 0, threads, true, false, int>(Body{}, args, row_of(args.rnumel, items), stream,
                                                                       name);
   }

@@ -104,9 +104,8 @@ struct column_shift_facts<body<S...>> {
   static constexpr int state_bytes =
       all_state_bytes<std::conditional_t<twice, typename without_known<body<S...>>::type, body<S...>>>;
   static constexpr bool stores = column_accesses<S...>::stores;
-  static constexpr int width = once || twice
-                                   ? column_accesses<S...>::template width_for < twice || stores > (state_bytes)
-                                   : 0;
+  static constexpr bool may_store = twice || stores;
+  static constexpr int width = once || twice ? column_accesses<S...>::template width_for<may_store>(state_bytes) : 0;
   static constexpr int loads = column_accesses<S...>::loads(width);
 
   template <class Args>
