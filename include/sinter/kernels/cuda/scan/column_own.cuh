@@ -1,6 +1,6 @@
 // Scans across memory (orientation column) of so many columns that each thread has some of its own: it walks them, and
 // neither waits for others nor tells them anything. Every phase walks r again.
-// Launching, and the choice among variants, is launch.cuh's matter.
+// The choice among variants is launch.cuh's matter.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -79,5 +79,24 @@ __global__ void __launch_bounds__(detail::column_block) scan_own_columns(const A
   detail::scan_own_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile,
                                         args);
 }
+
+namespace detail {
+
+/// Threads of a multiprocessor with columns of their own that keep memory busy; and elements of a column, of four bytes
+/// or more, of which others do not keep it busier.
+inline constexpr int least_own_threads = 256;
+inline constexpr std::int64_t most_own_elements = 32;
+/// False: nothing was launched, because columns are too few for each thread to have its own.
+template <int Width, long StaticRnumel, class Index, class... S, class Args>
+bool launch_own_columns(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
+  const std::int64_t threads = args.numel / Width;
+  if (threads < std::int64_t(least_own_threads) * limits_of_device(name).multiprocessors) return false;
+  launch(&scan_own_columns<body<S...>, Width, own_column_items<Width, StaticRnumel>, Index, Args>,
+         dim3(static_cast<unsigned>((threads + column_block - 1) / column_block)), dim3(column_block), stream, name,
+         args);
+  return true;
+}
+
+}  // namespace detail
 
 }  // namespace sinter::cuda

@@ -25,9 +25,8 @@ inline constexpr int scan_block = 512;
 /// Of one that takes a part of a row.
 inline constexpr int scan_part_block = 256;
 
-/// Where a row is walked once, more single elements would not come sooner.
 template <class Body, int Width>
-inline constexpr int scan_items = Width == 1 && body_facts<Body>::num_phases == 1 ? 4 : scan_lanes_held<Body> / Width;
+inline constexpr int scan_items = Width == 1 ? 4 : scan_lanes_held<Body> / Width;
 
 /// The same where a block has a part of a row. Narrow vectors take more addresses besides.
 template <class Body, int Width>
@@ -215,7 +214,7 @@ void scan_along_rows(const Args& args, kernel_memory& memory, cudaStream_t strea
   if constexpr (!in_runs)
     if (launch_scan_runs<StaticRnumel>(Body{}, args, stream, name)) return;
   if constexpr (StaticRnumel < 0 && kept > 0) {
-    constexpr int items = scan_items<Body, 1>, threads = 512;
+    constexpr int items = scan_lanes_held<Body>, threads = 512;
     if (args.numel < narrow_limit && args.rnumel > 0 && args.rnumel <= items * threads)
       return launch_scan_rows<1, items, 0, threads, true, false, int>(Body{}, args, row_of(args.rnumel, items), stream,
                                                                       name);
@@ -360,21 +359,6 @@ void launch_scan_columns(body<S...>, const Args& args, [[maybe_unused]] kernel_m
   }
   launch(&scan_columns < B, Width, Width >= 8 ? 2 : 4, Index, Args >, dim3(static_cast<unsigned>(lines)),
          dim3(column_block), stream, name, args, along);
-}
-
-/// Threads of a multiprocessor with columns of their own that keep memory busy; and elements of a column, of four bytes
-/// or more, of which others do not keep it busier.
-inline constexpr int least_own_threads = 256;
-inline constexpr std::int64_t most_own_elements = 32;
-/// False: nothing was launched, because columns are too few for each thread to have its own.
-template <int Width, long StaticRnumel, class Index, class... S, class Args>
-bool launch_own_columns(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
-  const std::int64_t threads = args.numel / Width;
-  if (threads < std::int64_t(least_own_threads) * limits_of_device(name).multiprocessors) return false;
-  launch(&scan_own_columns<body<S...>, Width, own_column_items<Width, StaticRnumel>, Index, Args>,
-         dim3(static_cast<unsigned>((threads + column_block - 1) / column_block)), dim3(column_block), stream, name,
-         args);
-  return true;
 }
 
 template <class Body, long StaticRnumel, long StaticNumel, class Args>

@@ -281,18 +281,6 @@ void reduce_gathered(const Args& args, kernel_memory& memory, cudaStream_t strea
   launch_looped<1, part / few, few, std::int64_t>(Body{}, args, parts < most ? parts : most, memory, stream, name);
 }
 
-/// Few long rows of several phases that cannot be streamed. False: it was not launched.
-template <class Body, int Width, long Rnumel, class Args>
-bool share_walked(const Args& args, bool fits, kernel_memory& memory, cudaStream_t stream, const char* name) {
-  constexpr bool can = sinter::detail::shares_rows<Body, orientation::row>() && !gathers_ahead<Body, Args> &&
-                       !sinter::detail::channel_facts<Body>::has_phases &&
-                       (Rnumel < 0 || Rnumel >= 2 * sinter::detail::split_row_part);
-  if constexpr (can && Width > 1)
-    if (fits) return launch_looped_teams<Width, 2, 512, int>(Body{}, args, memory, stream, name);
-  if constexpr (can) return launch_looped_teams<1, 4, 512, std::int64_t>(Body{}, args, memory, stream, name);
-  return false;
-}
-
 template <class Given, long StaticRnumel, row_kernel Pinned, class Args>
 void reduce_rows(const Args& args, kernel_memory& memory, cudaStream_t stream, const char* name) {
   using Body = typename sinter::detail::lone_row<Given>::type;

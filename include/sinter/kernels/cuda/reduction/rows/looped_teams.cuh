@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
 #include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
 
@@ -73,6 +74,18 @@ bool launch_looped_teams(body<S...>, const Args& args, kernel_memory& memory, cu
   launch(start_rule::together, &reduction_looped_teams<body<S...>, Width, Items, MaxBlock, Index, Args>,
          dim3(static_cast<unsigned>(parts * args.numel)), dim3(MaxBlock), 0, stream, name, args, share);
   return true;
+}
+
+/// Few long rows of several phases that cannot be streamed. False: it was not launched.
+template <class Body, int Width, long Rnumel, class Args>
+bool share_walked(const Args& args, bool fits, kernel_memory& memory, cudaStream_t stream, const char* name) {
+  constexpr bool can = sinter::detail::shares_rows<Body, orientation::row>() && !gathers_ahead<Body, Args> &&
+                       !sinter::detail::channel_facts<Body>::has_phases &&
+                       (Rnumel < 0 || Rnumel >= 2 * sinter::detail::split_row_part);
+  if constexpr (can && Width > 1)
+    if (fits) return launch_looped_teams<Width, 2, 512, int>(Body{}, args, memory, stream, name);
+  if constexpr (can) return launch_looped_teams<1, 4, 512, std::int64_t>(Body{}, args, memory, stream, name);
+  return false;
 }
 
 }  // namespace detail
