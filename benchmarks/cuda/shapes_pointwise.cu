@@ -41,6 +41,27 @@ void add_broadcasts() {
   }
 }
 
+/// Functions of many instructions, of which 16-bit results need fewer.
+template <class T>
+void add_functions() {
+  using V = si::tensor<T, si::dyn>;
+  const auto one = [](const char* function, auto f) {
+    add(std::string(function) + "_" + name_of<T> + "_" + std::to_string(rows_of<T>(1)), si::fuse<V>(f), in<V>{},
+        out<V>{}, {.rows = rows_of<T>(1), .low = 0.1f, .high = 3});
+  };
+  one("pow", [](auto x) { return si::pow(x, 1.7f); });
+  one("expm1", [](auto x) { return si::expm1(x); });
+  one("elu", [](auto x) { return si::elu(1.5f - x, 1.0f); });
+  one("log", [](auto x) { return si::log(x); });
+  one("log1p", [](auto x) { return si::log1p(x); });
+  one("softplus", [](auto x) { return si::softplus(x); });
+  one("mish", [](auto x) { return si::mish(x); });
+  one("erf", [](auto x) { return si::erf(x); });
+  one("sin", [](auto x) { return si::sin(x); });
+  one("atan2", [](auto x) { return si::atan2(x, 2.0f - x); });
+  one("divide", [](auto x) { return 1.5f / x; });
+}
+
 /// Halves of a head, or pairs, turned: x of [batch, 2048, 16, 2 * Half].
 template <long Half>
 constexpr auto rope_of_halves = [](auto x, auto cosine, auto sine) {
@@ -65,8 +86,6 @@ void add_rope() {
       in<Pairs, OfPairs, OfPairs>{}, out<Pairs>{}, s);
 }
 
-}  // namespace
-
 /// Of other sizes than what they are made of.
 template <class From, class To>
 void add_cast(const char* name, std::int64_t size) {
@@ -83,6 +102,8 @@ void add_masked(std::int64_t size) {
   add(std::string("dropout_") + name_of<T>, si::fuse<V, M>(dropout), in<V, M>{}, out<V>{}, {.rows = size});
 }
 
+}  // namespace
+
 int main(int argc, char** argv) {
   add_sizes<float>(), add_broadcasts<float>();
   add_sizes<si::bf16>(), add_broadcasts<si::bf16>();
@@ -90,6 +111,7 @@ int main(int argc, char** argv) {
   add_cast<si::bf16, float>("bf16_to_f32", 40'000'000), add_cast<float, si::bf16>("f32_to_bf16", 40'000'000);
   add_cast<std::int8_t, float>("i8_to_f32", 40'000'000), add_cast<std::int32_t, std::int64_t>("i32_to_i64", 20'000'000);
   add_masked<float>(30'000'000), add_masked<si::bf16>(60'000'000);
+  add_functions<float>(), add_functions<si::bf16>(), add_functions<si::f16>();
   add_rope<si::bf16, 64>(), add_rope<si::bf16, 65>(), add_rope<float, 65>();
   return run(argc, argv);
 }

@@ -42,6 +42,8 @@ void add_all() {
         {.rows = rows, .check_rows = whole, .width = columns, .low = 0});
   add_middle<T, 2048, 768>(20);
   add_middle<T, 1000, 1001>(32);
+  add_middle<T, 49, 768>(rows_of<T>(49 * 768)), add_middle<T, 7, 1001>(rows_of<T>(7 * 1001));
+  add_middle<T, 128, 64>(rows_of<T>(128 * 64)), add_middle<T, 1001, 77>(rows_of<T>(1001 * 77));
 }
 
 }  // namespace

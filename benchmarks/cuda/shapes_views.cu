@@ -67,6 +67,18 @@ void add_views() {
   }
 }
 
+/// Images of interleaved channels, into planes of another type.
+template <class T, class U, long Height, long Width, long Channels>
+void add_planes(const char* types) {
+  using X = si::tensor<T, si::dyn, Height, Width, Channels>;
+  using Y = si::tensor<U, si::dyn, Channels, Height, Width>;
+  constexpr auto planes = [](auto x) { return si::cast<U>(si::permute<0, 3, 1, 2>(x)) * si::c<2>; };
+  const std::int64_t images = rows_of<T>(Height * Width * Channels);
+  add(std::string("planes_") + types + "_" + std::to_string(images) + "x" + std::to_string(Height) + "x" +
+          std::to_string(Width) + "x" + std::to_string(Channels),
+      si::fuse<X>(planes), in<X>{}, out<Y>{}, {.rows = images, .check_rows = 4, .limit = 100});
+}
+
 template <class T, class U, class Function>
 void add_cast(const char* name, Function function) {
   using X = si::tensor<T, si::dyn>;
@@ -81,5 +93,7 @@ int main(int argc, char** argv) {
   add_cast<float, si::bf16>("cast_f32_bf16_40M", to_bf16);
   add_cast<si::bf16, float>("cast_bf16_f32_40M", to_f32);
   add_cast<std::uint8_t, float>("pixels_u8_f32_40M", pixels);
+  add_planes<float, float, 224, 224, 3>("f32"), add_planes<si::bf16, si::bf16, 224, 224, 3>("bf16");
+  add_planes<std::uint8_t, std::uint8_t, 1080, 1920, 3>("u8"), add_planes<std::uint8_t, si::f16, 225, 225, 3>("u8_f16");
   return run(argc, argv);
 }

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "sinter/kernels/cuda/choose.hpp"
 #include "sinter/kernels/cuda/operations.cuh"
 #include "sinter/kernels/cuda/statements.cuh"
 
@@ -95,8 +96,11 @@ struct step_of {
     else return body_facts<B>::where(I) == scope::element && body_facts<B>::where(operand<1>) == scope::row;
   }();
   static constexpr bool streamed = Frame::tiling::streamed;
-  // Of more values nvcc 13.0 computes so many quotients at once that registers spill.
-  static constexpr bool rough = streamed || (by_row && Frame::tiling::size <= 32);
+  // Of more values that are stored nvcc 13.0 computes so many quotients at once that registers spill.
+  static constexpr bool rough = [] {
+    if constexpr (streamed || !by_row) return streamed;
+    else return Frame::tiling::size <= 32 || element_stores<B> == 0;
+  }();
   using operation = typename operation_of<S, rough, streamed && by_row>::type;
   using type = std::conditional_t<Frame::tiling::template recalls<I>, recalled_value<I>,
                                   std::conditional_t<std::is_void_v<operation>, placed_statement<I, S>, operation>>;
