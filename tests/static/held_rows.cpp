@@ -74,7 +74,7 @@ namespace {
 
 /// Of rows of bf16 values, which wait as they lie in memory.
 constexpr bool is(std::int64_t length, int threads, int items) {
-  const row_shape shape = choose_row(length, 8, lanes_of_row(2, 0, 0), false);
+  const row_shape shape = choose_row(length, 8, lanes_of_row(2, 0, 0, false), false);
   return shape.persistent && shape.threads == threads && shape.items == items;
 }
 

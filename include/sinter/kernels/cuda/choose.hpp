@@ -54,16 +54,22 @@ inline constexpr int element_stores = [] {
     stores += body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s);
   return stores;
 }();
+/// Is so much computed of every value, of which several words wait and nothing is stored, that what a row takes besides
+/// counts more than how many threads wait?
+template <class Body>
+inline constexpr bool folds_long = phase_facts<Body>::held_bytes > 4 && phase_facts<Body>::long_steps > 1 &&
+                                   element_stores<Body> == 0 && !has_doubles<Body>;
 /// Values of a row that one thread holds: with few the compiler has room to spare; most fill half of the 64 registers
 /// that a thread of 1024 has, of which weights want their part. `first`: what is tried first of 16-bit values. kept,
-/// late: bytes per value, of phase_facts; singles: operands of which every value is a load of its own.
+/// late: bytes per value, of phase_facts; singles: operands of which every value is a load of its own; long_ones: of
+/// folds_long.
 inline constexpr int few_lanes = 16;
 struct held_lanes {
   int few, some, most, kept, first;
 };
-constexpr held_lanes lanes_of_row(int kept, int late, int singles) {
+constexpr held_lanes lanes_of_row(int kept, int late, int singles, bool long_ones) {
   int most = late > 4 ? 32 : 64;
-  const int room = kept > 4 ? 64 : 128;
+  const int room = kept <= 4 ? 128 : long_ones ? few_lanes * kept : 64;
   while (most > 4 && (most * (kept < 2 ? 4 : kept) > room || most * singles > many_singles)) most /= 2;
   const int few = most < few_lanes ? most : few_lanes;
   return {few, most < 32 ? most : 32, most, kept, few};
@@ -71,7 +77,8 @@ constexpr held_lanes lanes_of_row(int kept, int late, int singles) {
 template <class Body>
 inline constexpr held_lanes lanes_of_body = [] {
   using phases = phase_facts<Body>;
-  held_lanes lanes = lanes_of_row(phases::held_bytes, phases::late_at_once, phases::single_loads(loop_var::r, 2) / 2);
+  held_lanes lanes = lanes_of_row(phases::held_bytes, phases::late_at_once, phases::single_loads(loop_var::r, 2) / 2,
+                                  folds_long<Body>);
   // Blocks that only read end sooner than new ones begin, unless they are of 64 bytes per thread; and weights are
   // waited for by fewer threads with more of the row.
   if (phases::read_bytes < 4 && (element_stores<Body> == 0 || phases::late_bytes > 2)) lanes.first = lanes.some;
@@ -80,7 +87,7 @@ inline constexpr held_lanes lanes_of_body = [] {
 /// The same for rows that are shifted: wherever they begin, they are read wide.
 template <class Body>
 inline constexpr held_lanes lanes_of_shifted = lanes_of_row(phase_facts<Body>::kept_bytes,
-                                                            phase_facts<Body>::late_bytes, 0);
+                                                            phase_facts<Body>::late_bytes, 0, folds_long<Body>);
 /// What decides how many registers a thread takes that holds a row. kept, unpacked, late: bytes per value, of
 /// phase_facts, as company is; loose: not all of its groups lie within every row; computes: row values are made of row
 /// values while it holds the row.
@@ -169,7 +176,7 @@ struct dynamic_rows {
   // 64 values of 16 bits, and two weights of as many, but then no other register.
   static constexpr bool packs =
       Width <= 8 && holds_many<Body> && phases::held_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
-  static constexpr int threads = holds_many<Body> && phases::is_light && !packs ? 1024 : 512;
+  static constexpr int threads = folds_long<Body> ? 256 : holds_many<Body> && phases::is_light && !packs ? 1024 : 512;
   static constexpr held_lanes lanes = lanes_of_body<Body>;
   static constexpr bool once = phases::phases == 1;
   static constexpr bool several = row_inputs<Body> > 1;  // of which a thread waits for as much in fewer groups

@@ -44,6 +44,11 @@ template <class S>
 inline constexpr bool is_select = false;
 template <class T, class Result, int A, int B, int C>
 inline constexpr bool is_select<compute<ops::where, T, Result, A, B, C>> = true;
+/// Functions and quotients.
+template <class S>
+inline constexpr bool takes_long = instruction_halves<S> >= 16;
+template <class T, class Result, int A, int B, int C>
+inline constexpr bool takes_long<compute<ops::div, T, Result, A, B, C>> = true;
 /// Operations that take few registers and call no function.
 template <class Op>
 inline constexpr bool is_light = is_one_of<Op, ops::add, ops::sub, ops::mul, ops::div, ops::neg, ops::abs, ops::exp,
@@ -216,6 +221,14 @@ struct phase_facts<body<S...>> {
   }();
   /// Those that come at once: beside a fold that looks twice, weights of 16 bits come item by item.
   static constexpr int late_at_once = folds_evenly && late_bytes <= 4 ? 0 : late_bytes;
+
+  /// Functions and quotients of each element.
+  static constexpr int long_steps = [] {
+    constexpr bool all[] = {takes_long<S>..., false};
+    int steps = 0;
+    for (int s = 0; s < size; ++s) steps += is_element(s) && all[s];
+    return steps;
+  }();
 
   /// Operations on values of the row.
   static constexpr int row_steps = [] {
