@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
@@ -84,6 +85,71 @@ TEST_CASE("of what is not finite the sine is NaN, and GELU what it is") {
 
 namespace {
 
+__global__ void divide_pairs(const float* x, const float* y, float* out, int size) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= size) return;
+  out[i] = sinter::math::fmod(x[i], y[i]);
+  out[size + i] = sinter::math::remainder(x[i], y[i]);
+  out[2 * size + i] = sinter::math::floor_divide(x[i], y[i]);
+}
+
+bool same(float x, float y) { return x == y ? std::signbit(x) == std::signbit(y) : x != x && y != y; }
+
+/// Pairs of floats of every size and sign, and next to multiples and to the middle between them, up to large quotients.
+void collect_pairs(std::vector<float>& x, std::vector<float>& y) {
+  std::vector<float> values;
+  using bounds = std::numeric_limits<float>;
+  for (int e = -126; e <= 127; e += e < -30 || e > 30 ? 12 : 1)
+    for (float d : {0x1p0f, 0x1p0f + 0x1p-23f, 0x1.8p0f, 0x1.fffffep0f, 0x1.921fb6p0f}) values.push_back(std::ldexp(d, e));
+  for (float v : {0.0f, bounds::denorm_min(), bounds::min(), bounds::max(), bounds::infinity(), bounds::quiet_NaN()})
+    values.push_back(v);
+  const auto add = [&](float a, float b) {
+    for (int signs = 0; signs < 4; ++signs) x.push_back(signs & 1 ? -a : a), y.push_back(signs & 2 ? -b : b);
+  };
+  for (float b : values) {
+    for (float a : values) add(a, b);
+    for (int k : {1, 2, 3, 4, 5, 11, 60, 4095, 65537, (1 << 20) + 1, (1 << 21) - 3, (1 << 21) + 1, (1 << 23) - 1})
+      for (int d = -3; d <= 3; ++d) {
+        float a = b * static_cast<float>(k) / 2;
+        for (int step = d; step != 0; step += step < 0 ? 1 : -1) a = std::nextafter(a, step < 0 ? 0.0f : bounds::max());
+        add(a, b);
+      }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("division of floats with a remainder is the host's, to the last bit") {
+  std::vector<float> x, y;
+  collect_pairs(x, y);
+  const int size = static_cast<int>(x.size());
+  const std::size_t bytes = sizeof(float) * x.size();
+  float *dx = nullptr, *dy = nullptr, *out = nullptr;
+  REQUIRE(cudaMalloc(&dx, bytes) == cudaSuccess);
+  REQUIRE(cudaMalloc(&dy, bytes) == cudaSuccess);
+  REQUIRE(cudaMalloc(&out, 3 * bytes) == cudaSuccess);
+  REQUIRE(cudaMemcpy(dx, x.data(), bytes, cudaMemcpyHostToDevice) == cudaSuccess);
+  REQUIRE(cudaMemcpy(dy, y.data(), bytes, cudaMemcpyHostToDevice) == cudaSuccess);
+  divide_pairs<<<(size + 255) / 256, 256>>>(dx, dy, out, size);
+  std::vector<float> found(3 * x.size());
+  REQUIRE(cudaMemcpy(found.data(), out, 3 * bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+  int wrong[3] = {};
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float exact[] = {sinter::math::fmod(x[i], y[i]), sinter::math::remainder(x[i], y[i]),
+                           sinter::math::floor_divide(x[i], y[i])};
+    for (int k = 0; k < 3; ++k) {
+      if (same(found[static_cast<std::size_t>(k * size) + i], exact[k])) continue;
+      if (wrong[k]++ == 0) MESSAGE("function " << k << " of " << x[i] << ", " << y[i]);
+    }
+  }
+  CHECK(wrong[0] == 0);
+  CHECK(wrong[1] == 0);
+  CHECK(wrong[2] == 0);
+  for (float* p : {dx, dy, out}) CHECK(cudaFree(p) == cudaSuccess);
+}
+
+namespace {
+
 template <class Op, class T, class... Others>
 __global__ void evaluate_short(float* y, Others... others) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -148,15 +214,15 @@ void check_short(int digits) {
   CHECK(worst_of_short<ops::logsigmoid, T>(digits, 1.2e-38, [](double x) { return -softplus(-x); }) < 0.25);
 }
 
-/// x to the power y, of all x. C says what it is of what is not finite, and of zeros.
-template <class T>
-void check_powers(int digits) {
-  for (const float y : {2.0f, 3.0f, -1.0f, -3.0f, 0.5f, 1.7f, -0.33333334f, 0.0f, 31.0f, 40.0f}) {
-    const std::vector<float> found = all_short<sinter::ops::pow, T>(y);
+/// Op of all x and one y after the other. C says what it is of what is not finite, and of zeros.
+template <class Op, class T, class Truth>
+void check_pairs(const char* name, int digits, std::initializer_list<float> others, Truth truth) {
+  for (float y : others) {
+    const std::vector<float> found = all_short<Op, T>(y);
     double worst = 0;
     int wrong = 0;
     for (unsigned i = 0; i < 65536; ++i) {
-      const double x = sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))), exact = std::pow(x, y);
+      const double x = sinter::widen<T>(T::from_bits(static_cast<std::uint16_t>(i))), exact = truth(x, y);
       if (std::isnan(exact) || std::isinf(exact) || exact == 0) {
         const bool same = std::isnan(exact) ? std::isnan(found[i])
                                             : found[i] == exact && std::signbit(found[i]) == std::signbit(exact);
@@ -167,9 +233,19 @@ void check_powers(int digits) {
         worst = std::max(worst, std::fabs(found[i] - exact) / std::ldexp(1.0, exponent - digits));
       }
     }
-    CHECK_MESSAGE(worst < 0.25, "to the power " << y);
-    CHECK_MESSAGE(wrong == 0, "to the power " << y);
+    CHECK_MESSAGE(worst < 0.25, name << " of all and " << y);
+    CHECK_MESSAGE(wrong == 0, name << " of all and " << y);
   }
+}
+template <class T>
+void check_powers_and_angles(int digits) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  check_pairs<sinter::ops::pow, T>("pow", digits,
+                                   {2.0f, 3.0f, -1.0f, -3.0f, 0.5f, 1.7f, -0.33333334f, 0.0f, 31.0f, 40.0f},
+                                   [](double x, double y) { return std::pow(x, y); });
+  check_pairs<sinter::ops::atan2, T>("atan2", digits,
+                                     {0.0f, -0.0f, 1.0f, -1.0f, 0.001f, -300.0f, 1e-30f, 1e35f, -1e-40f, inf, -inf},
+                                     [](double y, double x) { return std::atan2(y, x); });
 }
 
 }  // namespace
@@ -177,8 +253,8 @@ void check_powers(int digits) {
 TEST_CASE("functions of 16-bit values") {
   check_short<sinter::f16>(11);
   check_short<sinter::bf16>(8);
-  check_powers<sinter::f16>(11);
-  check_powers<sinter::bf16>(8);
+  check_powers_and_angles<sinter::f16>(11);
+  check_powers_and_angles<sinter::bf16>(8);
 }
 
 TEST_CASE("logarithms of bf16 values") {
@@ -189,8 +265,11 @@ TEST_CASE("logarithms of bf16 values") {
   CHECK(worst_of_short<ops::log10, bf16>(8, 0, [](double x) { return std::log10(x); }) < 0.25);
 }
 
-TEST_CASE("tanh and gelu of 16-bit values") {
+TEST_CASE("tanh, erf and gelu of 16-bit values") {
   namespace ops = sinter::ops;
+  const auto erf = [](double x) { return std::erf(x); };
+  CHECK(worst_of_short<ops::erf, sinter::f16>(11, 0, erf) < 0.25);
+  CHECK(worst_of_short<ops::erf, sinter::bf16>(8, 0, erf) < 0.25);
   const auto tanh = [](double x) { return std::tanh(x); };
   CHECK(worst_of_short<ops::tanh, sinter::f16>(11, 0, tanh) < 0.25);
   CHECK(worst_of_short<ops::tanh, sinter::bf16>(8, 0, tanh) < 0.25);
@@ -202,6 +281,7 @@ TEST_CASE("fast functions keep NaN") {
   namespace ops = sinter::ops;
   CHECK(keeps_nan<ops::tanh, sinter::f16>());
   CHECK(keeps_nan<ops::gelu, sinter::f16>());
+  CHECK(keeps_nan<ops::erf, sinter::f16>());
   CHECK(keeps_nan<ops::elu, sinter::f16>(1.0f));
   CHECK(keeps_nan<ops::log1p, sinter::f16>());
   CHECK(keeps_nan<ops::softplus, sinter::bf16>());

@@ -64,7 +64,43 @@ __device__ inline float tan(float x) {
   if (!(::fabsf(x) < reducible)) return far_tan(x);
   const reduced r = reduce(x);
   const float sine = sine_or_cosine(r.rest, false), cosine = sine_or_cosine(r.rest, true);
-  return r.quadrant & 1 ? -cosine / sine : sine / cosine;
+  const float n = r.quadrant & 1 ? -cosine : sine, d = r.quadrant & 1 ? sine : cosine;
+  float reciprocal = 0;  // of no subnormal: no float is that close to a multiple of pi/2
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(d));
+  const float q = n * reciprocal;
+  return ::fabsf(x) < 0x1p-40f ? x : ::__fmaf_rn(::__fmaf_rn(-q, d, n), reciprocal, q);
+}
+
+// ---- division with a remainder -------------------------------------------------------------------------------------
+
+/// How often |y| goes into |x|, and what that leaves, exact; `known`: that may be relied on, of quotients below 2^20.
+struct division {
+  float times, rest;
+  bool known;
+};
+__device__ __forceinline__ division divide(float x, float y) {
+  constexpr float shift = 0x1.8p23f;
+  const float a = ::fabsf(x), b = ::fabsf(y);
+  float reciprocal = 0;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(b));
+  const float rounded = ::__fmaf_rn(a, reciprocal, shift) - shift;
+  // The nearest multiple, or the one next to it if both are almost as near: less than b from a, in steps of the last
+  // place of b, so that the difference is a float. Where a is less than b, its own may be finer.
+  const float nearest = a < b ? 0.0f : rounded, rest = ::__fmaf_rn(-nearest, b, a);
+  const bool beyond = rest < 0.0f;
+  return {beyond ? nearest - 1.0f : nearest, beyond ? rest + b : rest, rounded < 0x1p20f && b < 0x1p126f};
+}
+
+__device__ __noinline__ inline float far_fmod(float x, float y) { return ::fmodf(x, y); }
+/// Sign of x.
+__device__ inline float fmod(float x, float y) {
+  const division d = divide(x, y);
+  return d.known ? ::copysignf(d.rest, x) : far_fmod(x, y);
+}
+/// Of what `divide` knows: towards minus infinity; a zero has the quotient's sign.
+__device__ inline float floor_of(const division& d, float x, float y) {
+  const int sign = ::__float_as_int(x) ^ ::__float_as_int(y);
+  return ::copysignf(d.rest != 0.0f && sign < 0 ? d.times + 1.0f : d.times, ::__int_as_float(sign));
 }
 
 // ---- GELU ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 #include "sinter/base/arithmetic.hpp"
 #include "sinter/base/config.hpp"
+#include "sinter/base/device_math.hpp"
 
 namespace sinter::math {
 
@@ -81,8 +82,13 @@ constexpr T floor_divide(T x, T y) {
 template <class T>
 SINTER_HOST_DEVICE constexpr T fmod(T x, T y) {
   SINTER_INTEGERS_STRAIGHT(fmod);
-  if constexpr (std::is_same_v<T, float>) return ::fmodf(x, y);
-  else if constexpr (std::is_same_v<T, double>) return ::fmod(x, y);
+  if constexpr (std::is_same_v<T, float>) {
+#ifdef __CUDA_ARCH__
+    return device::fmod(x, y);
+#else
+    return ::fmodf(x, y);
+#endif
+  } else if constexpr (std::is_same_v<T, double>) return ::fmod(x, y);
   else return y == T(0) ? T(0) : sub(x, mul(detail::quotient(x, y), y));
 }
 
@@ -94,21 +100,39 @@ SINTER_HOST_DEVICE constexpr T remainder(T x, T y) {
   return m != T(0) && negative(m) != negative(y) ? add(m, y) : m;
 }
 
+namespace detail {
+
+/// x // y such that x == (x // y) * y + x % y; x / y alone may round up to the next integer.
+template <class T>
+SINTER_HOST_DEVICE constexpr T floor_by_fmod(T x, T y) {
+  const T m = fmod(x, y);
+  T q = (x - m) / y;
+  if (m != T(0) && negative(m) != negative(y)) q -= T(1);
+  T whole;
+  if constexpr (std::is_same_v<T, float>) whole = ::floorf(q);
+  else whole = ::floor(q);
+  if (q - whole > T(0.5)) whole += T(1);
+  if (y == T(0)) return x / y;
+  return q == T(0) ? x / y * T(0) : whole;  // a zero with the quotient's sign
+}
+#ifdef __CUDACC__
+__device__ __noinline__ inline float far_floor(float x, float y) { return floor_by_fmod(x, y); }
+#endif
+
+}  // namespace detail
+
 /// Towards minus infinity, as Python's //.
 template <class T>
 SINTER_HOST_DEVICE constexpr T floor_divide(T x, T y) {
   SINTER_INTEGERS_STRAIGHT(floor_divide);
   if constexpr (is_float<T>) {
-    // x // y such that x == (x // y) * y + x % y; x / y alone may round up to the next integer.
-    const T m = fmod(x, y);
-    T q = (x - m) / y;
-    if (m != T(0) && negative(m) != negative(y)) q -= T(1);
-    T whole;
-    if constexpr (std::is_same_v<T, float>) whole = ::floorf(q);
-    else whole = ::floor(q);
-    if (q - whole > T(0.5)) whole += T(1);
-    if (y == T(0)) return x / y;
-    return q == T(0) ? x / y * T(0) : whole;  // a zero with the quotient's sign
+#ifdef __CUDA_ARCH__
+    if constexpr (std::is_same_v<T, float>) {
+      const device::division d = device::divide(x, y);
+      return d.known ? device::floor_of(d, x, y) : detail::far_floor(x, y);
+    }
+#endif
+    return detail::floor_by_fmod(x, y);
   } else {
     const T q = detail::quotient(x, y);
     const T m = fmod(x, y);

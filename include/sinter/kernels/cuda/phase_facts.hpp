@@ -60,7 +60,7 @@ inline constexpr bool is_light_of =
     is_light<Op> ||
     (sizeof(T) == 2 &&
      is_one_of<Op, ops::gelu_tanh, ops::sigmoid, ops::silu, ops::tanh, ops::expm1, ops::elu, ops::selu, ops::log,
-               ops::log2, ops::log10, ops::log1p, ops::softplus, ops::logsigmoid>) ||
+               ops::log2, ops::log10, ops::log1p, ops::softplus, ops::logsigmoid, ops::erf>) ||
     (sizeof(T) <= 4 && is_one_of<Op, ops::gelu>);
 /// Those of one value per row may take some more.
 template <class Op, class T>
