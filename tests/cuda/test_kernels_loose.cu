@@ -100,6 +100,27 @@ using rotated =
          inside<at<0, x_term<1, 1, 2 * Half>>, 0, Half>, compute<ops::logical_not, bool, bool, 3>,
          load<0, T, at<Half, x_term<1>>, 3>, compute<ops::neg, T, T, 5>, load<0, T, at<-Half, x_term<1>>, 4>,
          compute<ops::where, T, T, 3, 6, 7>, compute<ops::add, T, T, 2, 8>, store<2, T, 9, at_x>>;
+/// Of images of Rows rows of C columns: a point's four neighbours, as far as there are any, and the one above to the left.
+template <class T, long C, long Rows>
+using neighbours =
+    body<inside<at<0, x_term<1, 1, C>>, 1, C>, inside<at<1, x_term<1, 1, C>>, 1, C>,
+         inside<at<0, x_term<1, C, Rows>>, 1, Rows>, inside<at<1, x_term<1, C, Rows>>, 1, Rows>,
+         compute<ops::logical_and, bool, bool, 0, 2>, load<0, T, at<-1, x_term<1>>, 0>, load<0, T, at<1, x_term<1>>, 1>,
+         load<0, T, at<-C, x_term<1>>, 2>, load<0, T, at<C, x_term<1>>, 3>, load<0, T, at<-C - 1, x_term<1>>, 4>,
+         load<0, T, at_x>, compute<ops::add, T, T, 5, 6>, compute<ops::add, T, T, 7, 8>,
+         compute<ops::sub, T, T, 9, 10>, compute<ops::add, T, T, 11, 12>, compute<ops::add, T, T, 13, 14>,
+         store<2, T, 15, at_x>>;
+/// The neighbours to the left and above, of images of eight rows of d0 columns; d1 is -d0.
+template <class T>
+using left_and_above = body<inside<at<0, x_term<1, 1, d0>>, 1, d0>, inside<at<0, x_term<1, d0, 8>>, 1, 8>,
+                            load<0, T, at<-1, x_term<1>>, 0>, load<0, T, at<d1, x_term<1>>, 1>, load<0, T, at_x>,
+                            compute<ops::add, T, T, 2, 3>, compute<ops::sub, T, T, 5, 4>, store<2, T, 6, at_x>>;
+/// Rows of C - 1 columns beside themselves by one: under both masks indices begin anew.
+template <class T, long C>
+using widened = body<inside<at<0, x_term<1, 1, C>>, 1, C>, inside<at<0, x_term<1, 1, C>>, 0, C - 1>,
+                     load<0, T, at<-1, x_term<C - 1, C>, x_term<1, 1, C>>, 0>,
+                     load<0, T, at<0, x_term<C - 1, C>, x_term<1, 1, C>>, 1>, compute<ops::add, T, T, 2, 3>,
+                     store<2, T, 4, at_x>>;
 /// Written backwards by rows: no store is aligned.
 template <class T, long C>
 using into_rows = body<load<0, T, at_x>, scalar<0, T>, compute<ops::mul, T, T, 0, 1>,
@@ -136,6 +157,29 @@ void test_views(const char* name) {
   compare<padded_rows<T, 65, 40>, T, T, T>(name, {40, 65}, 38 * 65, 1, 0);
 }
 
+template <class T, long C, long Rows>
+void test_neighbours(const char* name) {
+  for (const std::int64_t images : {1, 2, 37})
+    compare<neighbours<T, C, Rows>, T, T, T>(name, {images * Rows, C}, images * Rows * C, 1, 0);
+  for (const std::int64_t rows : {1, 37}) compare<widened<T, C>, T, T, T>(name, {rows, C}, rows * (C - 1), 1, 0);
+}
+template <class T>
+void test_images(const char* name) {
+  test_neighbours<T, 3, 5>(name), test_neighbours<T, 14, 14>(name), test_neighbours<T, 16, 9>(name);
+  test_neighbours<T, 27, 31>(name), test_neighbours<T, 56, 8>(name), test_neighbours<T, 130, 3>(name);
+  for (const shape& s : shapes)
+    compare<left_and_above<T>, T, T, T>(name, {s.rows * 8, s.columns}, s.rows * 8 * s.columns, 1, -s.columns);
+}
+
+/// What is planned of 100 rows where all data lie at multiples of 16 bytes, but x by `shift` elements.
+template <class Body>
+auto plan_of(std::int64_t columns, int shift) {
+  auto args = make_args<3, 1, 2>(100 * columns, 1);
+  for (int slot = 0; slot < 3; ++slot) args.pointers[slot] = reinterpret_cast<void*>((slot + 1) * (1 << 20) + 16);
+  args.pointers[0] = static_cast<bf16*>(args.pointers[0]) + shift;
+  return cuda::detail::loose_facts<Body>::plan(args);
+}
+
 /// One value, to the rows of eight that an index names: nothing goes in chunks.
 using scattered = body<scalar<0, float>, load<0, std::int64_t, at<0, x_term<1, 8>>>,
                        scatter_store<1, float, 0, at<0, x_term<1, 1, 8>>, 1, 8, 6, -1>>;
@@ -170,6 +214,23 @@ TEST_CASE("loose chunks, slices, strides, concatenations and padding") {
   for (const std::int64_t rows : {1, 2, 37, 300})
     compare<strided_cast<std::uint8_t, float, 1001, 3>, std::uint8_t, float, float>("every third u8 -> f32",
                                                                                     {rows, 1001}, rows * 3003, 1, 0);
+}
+
+TEST_CASE("loose chunks, neighbours in images") {
+  test_images<float>("f32");
+  test_images<bf16>("bf16");
+  test_images<std::int8_t>("i8");
+  test_images<double>("f64");
+}
+
+TEST_CASE("loose chunks, whose shifts are known where data lie alike, and which are walked where rows are short") {
+  CHECK(plan_of<neighbours<bf16, 56, 8>>(56, 0).knows_shifts);
+  CHECK(!plan_of<neighbours<bf16, 56, 8>>(56, 1).knows_shifts);
+  CHECK(!plan_of<rotated<bf16, 65>>(130, 0).knows_shifts);
+  CHECK(!plan_of<neighbours<bf16, 56, 8>>(56, 0).walks);
+  CHECK(plan_of<neighbours<bf16, 57, 8>>(57, 0).walks);
+  CHECK(plan_of<neighbours<bf16, 14, 8>>(14, 0).walks);
+  CHECK(!plan_of<rotated<bf16, 65>>(130, 0).walks);
 }
 
 TEST_CASE("loose chunks, where a mask keeps halves of rows apart") {

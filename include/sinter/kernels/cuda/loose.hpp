@@ -5,6 +5,7 @@
 // matter. No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sinter/kernels/cuda/access.hpp"
@@ -12,9 +13,11 @@
 
 namespace sinter::cuda::detail {
 
-/// The aligned words that a load may read: those that lie inside of what it touches.
+/// The aligned words that a load may read: those that lie inside of what it touches. If its index begins anew nowhere,
+/// they are those of the chunks at x in [low, high].
 struct loose_range {
   std::uintptr_t first = 0, end = 0;
+  int low = 0, high = -1;
 };
 /// n / d, for n below 2^31 as a product, 2n * factor / 2^(32 + shift).
 struct divisor {
@@ -28,11 +31,12 @@ struct divisor {
 };
 
 /// What a launch of N loose loads knows. Chunks begin `lead` elements early, so that stores are aligned. Rows end at
-/// multiples of `period` only; 0: too few chunks are simple. Is it `possible` to go in chunks at all?
+/// multiples of `period` only. Is it `possible` to go in chunks at all? Are those in which rows end walked, or are they
+/// too few for that? And do all data lie so that shifts are known?
 template <int N>
 struct loose_plan {
   int lead = 0, period = 0;
-  bool possible = true;
+  bool possible = false, walks = false, knows_shifts = false;
   divisor length;  // of a row, if there is one such number
   loose_range ranges[N > 0 ? N : 1];
 };
@@ -55,6 +59,9 @@ struct loose_indexed {
   static constexpr int bytes = sizeof(T), slot = Slot;
   /// Neighbours that a load of `width` reads, with those between its own.
   static constexpr long reach = where.kind == access::uniform ? 0 : where.step < 0 ? -where.step : where.step;
+  /// ... and how many of them lie before the first.
+  template <int Width>
+  static constexpr long below = where.step < 0 ? (Width - 1) * reach : 0;
   static constexpr bool indexed = true, is_load = Loads, stores = Stores, masked = false;
   static constexpr bool breaks = loose_at<At_>::breaks, leads = Stores && !breaks;
   static constexpr bool loads = Loads && reach > 0;
@@ -81,6 +88,11 @@ template <class From, class To, int A>
 struct loose_access<cast_to<From, To, A>> : loose_always {};
 template <class From, class To, int A>
 struct loose_access<widen_to<From, To, A>> : loose_always {};
+
+template <class S>
+inline constexpr bool loose_negates = false;
+template <class T, class Result, int A, int B, int C>
+inline constexpr bool loose_negates<compute<ops::logical_not, T, Result, A, B, C>> = true;
 
 template <class Body>
 struct loose_facts;
@@ -155,17 +167,31 @@ struct loose_facts<body<S...>> {
     return multiples ? least : 0;
   }
   static constexpr std::int64_t static_period = period_of([](long n) { return is_dynamic(n) ? 0 : std::int64_t(n); });
-  /// Chunks in which rows end are walked, element by element where an index begins anew. Masks of their elements would
-  /// have to agree.
+  static constexpr bool has_static_rows = [] {
+    bool known = true;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::indexed)
+        for (const long n : loose_at<typename A::at>::numbers) known = known && !is_dynamic(n);
+    };
+    (take_in(loose_access<S>{}), ...);
+    return known;
+  }();
+  /// Chunks in which rows end are walked, element by element where an index begins anew; but not loads with masks.
   static constexpr bool masked = (loose_access<S>::masked || ...);
-  static constexpr bool walks = (loose_access<S>::breaks || ...) && !masked;
+  static constexpr bool loads_break = ((loose_access<S>::loads && loose_access<S>::breaks) || ...);
+  static constexpr bool walks = (loose_access<S>::breaks || ...) && !(masked && loads_break);
 
-  /// Where chunks cannot be walked, three of four have to be simple; of elements of four bytes, which a warp moves well
-  /// one by one, those of a warp but for one. Otherwise two of three warps: walking costs all of a warp, but little; of
-  /// elements of 16 bits, where memory leaves the least time because hardly anything is read, it costs more than that.
-  static constexpr std::int64_t least_period(int width) {
-    if (walks) return (reads_all || width <= 4 ? 96 : 32) * width;
-    return width > 4 ? 4 * width : 32 * width;
+  /// Are enough chunks of rows of such a period simple? Of what is masked all are if none has a row's end. Otherwise,
+  /// where one load has a mask that begins anew, which costs little to walk, all of a warp but for one shall be; where
+  /// several have, or loads begin anew as well, three of four. But elements of four bytes, which a warp moves well one
+  /// by one, shall not be read so for less than all of a warp's chunks but one. Of what is not masked two of three
+  /// warps: walking costs all of a warp, but little; of elements of 16 bits, where memory leaves the least time because
+  /// hardly anything is read, it costs more than that.
+  static constexpr bool is_long(std::int64_t period, int width, int lead = 0) {
+    if (!masked) return period >= (reads_all || width <= 4 ? 96 : 32) * width;
+    if (lead == 0 && period > 0 && period % width == 0) return true;
+    constexpr int masks = (0 + ... + (loose_access<S>::masked ? 1 : 0));
+    return period >= ((walks ? masks < 2 : width <= 4) ? 32 : 4) * width;
   }
 
   /// Bytes of the elements that are loaded or stored; all loads and stores can be done in chunks.
@@ -197,10 +223,36 @@ struct loose_facts<body<S...>> {
     const int smallest = sizes.smallest, largest = sizes.largest;
     int w = 16 / smallest;
     while (w * largest > 32 || w * sizes.reach * largest > 64 || w * sizes.stored > 16) w /= 2;
-    return w * smallest < 4 || w < 2 || (!walks && static_period < least_period(w)) ? 0 : w;
+    return w * smallest < 4 || w < 2 || (!walks && !is_long(static_period, w)) ? 0 : w;
   }();
-  /// May there be rows long enough for simple chunks?
-  static constexpr bool may_be_simple = static_period >= least_period(width);
+  /// May there be rows long enough for simple chunks, and such as are not, or data that lie so?
+  static constexpr bool may_be_simple = width > 0 && is_long(static_period, width);
+  static constexpr bool may_walk =
+      walks && width > 0 && !(may_be_simple && has_static_rows && is_long(static_period, width, 1));
+
+  /// Are shifts known where all data lie alike? And is anything shifted then?
+  static constexpr bool may_know_shifts = [] {
+    bool known = true, any = false;
+    const auto take_in = [&]<class A>(A) {
+      if constexpr (A::loads) {
+        constexpr long offset = loose_at<typename A::at>::offset;
+        known = known && !A::breaks && A::where.step == 1 && !is_dynamic(offset);
+        any = any || offset % width != 0;
+      }
+    };
+    if constexpr (width > 0) (take_in(loose_access<S>{}), ...);
+    return known && any;
+  }();
+
+  /// May masks let in part of a chunk? Of loads that exclude each other, as those of joined tensors do, one is read
+  /// where they may not; such chunks are left, if those of a warp are no more than it takes at once, with as many row
+  /// ends.
+  static constexpr bool masks_may_differ = [] {
+    bool exclude = false;
+    const bool negates[] = {loose_negates<S>..., false};
+    for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) exclude = exclude || (masks.needed[s] && negates[s]);
+    return !exclude || static_period < 2 * width * width;
+  }();
 
   /// Are all launches so?
   static constexpr bool is_certain = (0 + ... + (loose_access<S>::leads ? 1 : 0)) < 2 && !masked;
@@ -210,14 +262,13 @@ struct loose_facts<body<S...>> {
   static constexpr long no_period = 0, planned_period = -1;
   static constexpr long period = [] {
     long one = no_period;
-    bool known = static_period > 0;
     const auto take_in = [&]<class A>(A) {
       if constexpr (A::indexed)
         for (const long n : loose_at<typename A::at>::numbers)
-          if (n != 0) one = one == no_period || one == n ? n : planned_period, known = known && !is_dynamic(n);
+          if (n != 0) one = one == no_period || one == n ? n : planned_period;
     };
     (take_in(loose_access<S>{}), ...);
-    return one == planned_period && known ? static_cast<long>(static_period) : one;
+    return one == planned_period && has_static_rows && static_period > 0 ? static_cast<long>(static_period) : one;
   }();
 
   /// Would chunks that begin at multiples of the width still read element by element?
@@ -225,12 +276,13 @@ struct loose_facts<body<S...>> {
     const auto loosely = [&]<class A>(A) {
       if constexpr (A::loads) {
         const pattern p = at_pattern<typename A::at>::of(loop_var::x, aligned_width);
-        return p.kind != access::contiguous && p.kind != access::uniform;
+        return p.kind != access::contiguous && p.kind != access::uniform &&
+               (may_be_simple || (A::masked && !A::breaks));
       } else {
         return false;
       }
     };
-    return may_be_simple && width > 0 && (loosely(loose_access<S>{}) || ...);
+    return width > 0 && (loosely(loose_access<S>{}) || ...);
   }
 
   template <class Args>
@@ -241,8 +293,6 @@ struct loose_facts<body<S...>> {
       if (length > 0) p.length = divisor(length);
     }
     const std::int64_t shortest = period_of([&](long n) { return sinter::detail::resolve(n, args.sizes); });
-    p.period = shortest < least_period(width) ? 0 : static_cast<int>(shortest);
-    p.possible = walks || p.period > 0;
     int n = 0, known = 1;  // the lead is known modulo this
     bool agree = true;     // do all stores want the same lead?
     bool readable = true;
@@ -261,7 +311,17 @@ struct loose_facts<body<S...>> {
       }
     };
     (take_in(loose_access<S>{}), ...);
-    if (!agree || !readable) p.possible = false;
+    const auto lies_alike = [&]<class A>(A) {
+      if constexpr (A::loads)
+        return reinterpret_cast<std::uintptr_t>(args.pointers[A::slot]) % 16 ==
+               static_cast<unsigned>(p.lead * A::bytes) % 16;
+      else return true;
+    };
+    const bool is_simple = is_long(shortest, width, p.lead);
+    p.period = static_cast<int>(shortest);
+    p.walks = may_walk && !is_simple;
+    p.knows_shifts = may_know_shifts && (lies_alike(loose_access<S>{}) && ...);
+    p.possible = agree && readable && (walks || is_simple);
     return p;
   }
 
@@ -276,7 +336,15 @@ struct loose_facts<body<S...>> {
     using at = loose_at<typename A::at>;
     auto t = at::resolve_in(args);
     if constexpr (A::masked) {
-      if (!mask_of<B, A::mask>::narrow(false, t, at::size, args)) return {};
+      // What one half of a mask says may let the other say more, but not for long.
+      bool same = false;
+      for (int turn = 0; turn < 8 && !same; ++turn) {
+        const auto before = t;
+        if (!mask_of<B, A::mask>::narrow(false, t, at::size, args)) return {};
+        same = true;
+        for (int i = 0; i < at::size; ++i) same = same && t.of[i].values == before.of[i].values;
+      }
+      if (!same) return {};
     }
     std::int64_t first = t.offset, last = t.offset;
     for (int i = 0; i < at::size; ++i) {
@@ -287,8 +355,19 @@ struct loose_facts<body<S...>> {
     }
     const auto base = reinterpret_cast<std::uintptr_t>(args.pointers[A::slot]);
     constexpr std::uintptr_t unit = 16;
-    return {(base + static_cast<std::uintptr_t>(first * A::bytes) + unit - 1) / unit * unit,
-            (base + static_cast<std::uintptr_t>((last + 1) * A::bytes)) / unit * unit};
+    loose_range range{(base + static_cast<std::uintptr_t>(first * A::bytes) + unit - 1) / unit * unit,
+                      (base + static_cast<std::uintptr_t>((last + 1) * A::bytes)) / unit * unit};
+    if constexpr (!A::breaks) {
+      // The first element that a chunk reads, at x = 0, and those that it may be.
+      const std::int64_t start = t.offset - A::template below<width>;
+      const std::int64_t least = (static_cast<std::int64_t>(range.first - base) + A::bytes - 1) / A::bytes;
+      const std::int64_t most = static_cast<std::int64_t>(range.end - base) / A::bytes - width * A::reach;
+      const std::int64_t near = A::where.step > 0 ? least - start : start - most;
+      const std::int64_t far = A::where.step > 0 ? most - start : start - least;
+      range.low = near <= 0 ? 0 : static_cast<int>((near + A::reach - 1) / A::reach);
+      range.high = far < 0 ? -1 : static_cast<int>(std::min(far / A::reach, args.numel));
+    }
+    return range;
   }
 };
 

@@ -16,6 +16,7 @@ using sinter::detail::term_facts;
 /// [low, high) of an index variable or of a term's value.
 struct interval {
   std::int64_t low, high;
+  constexpr bool operator==(const interval&) const = default;
   constexpr void narrow(std::int64_t to_low, std::int64_t to_high) {
     if (to_low > low) low = to_low;
     if (to_high < high) high = to_high;
@@ -54,6 +55,7 @@ struct loose_at;
 template <long Offset, class... Terms>
 struct loose_at<at<Offset, Terms...>> {
   static constexpr int size = sizeof...(Terms);
+  static constexpr long offset = Offset;
   static constexpr bool breaks = ((term_facts<Terms>::div != 1 || term_facts<Terms>::mod != 0) || ... || false);
 
   /// The numbers at whose multiples the expression begins anew; the last is none.

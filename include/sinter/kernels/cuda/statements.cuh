@@ -20,6 +20,16 @@ namespace sinter::cuda::detail {
 template <class T, class At>
 inline constexpr int loose_unit = sizeof(T) < 4 && loose_at<At>::breaks&& loose_at<At>::size == 1 ? 4 : 16;
 
+/// Is mask M true anywhere in item u?
+template <int M, class Frame>
+__device__ __forceinline__ bool any_lane(Frame& f, int u) {
+  constexpr int width = Frame::tiling::width;
+  bool any = false;
+#pragma unroll
+  for (int j = 0; j < width; ++j) any |= lane_of<M>(f, u * width + j);
+  return any;
+}
+
 /// Statement I of type S, evaluated in the lanes of one item.
 template <class S>
 struct run_statement {
@@ -124,26 +134,33 @@ struct run_statement<load<Slot, T, At, Mask>> {
 #pragma unroll
     for (int j = 0; j < shape::width; ++j) lanes_of<I>(f)[u * shape::width + j] = raw[j];
   }
-  /// A chunk that lies anywhere, with what is between its elements. A mask is the same for all of it.
+  /// A chunk that lies anywhere, with what is between its elements and what its mask keeps out.
   template <int I, class Frame, class Sizes>
   static __device__ __forceinline__ void read_loosely(Frame& f, const tile<typename Frame::tiling>& t, const T* base,
                                                       int u, const Sizes& sizes) {
     using shape = lane_shape<I, Frame>;
     using memory = typename shape::template memory<T, At>;
+    using tiling = typename Frame::tiling;
     constexpr int width = shape::width, step = static_cast<int>(shape::touches.where.step);
     constexpr int reach = step < 0 ? -step : step, below = step < 0 ? (width - 1) * reach : 0;
     const T* first = base + memory::offset(0, t, u, sizes) - below;
-    bool on = true;
+    using words = loose_words<T, width * reach, loose_unit<T, At>>;
+    constexpr int unit = words::unit_bytes / static_cast<int>(sizeof(T));
+    constexpr int known_shift = tiling::knows_shifts ? (loose_at<At>::offset % unit + unit) % unit : 0;
     if constexpr (Mask >= 0) {  // no branch: other loads need not wait
-      on = lane_of<Mask>(f, u * width);
-      if (!on) first = reinterpret_cast<const T*>(t.staging.template range<I>().first);
+      if (!any_lane<Mask>(f, u)) first = reinterpret_cast<const T*>(t.staging.template range<I>().first) + known_shift;
     }
-    loose_words<T, width * reach, loose_unit<T, At>> around;
-    around.fetch(first);
+    words around;
+    if constexpr (tiling::knows_shifts) around.fetch(first, known_shift * static_cast<int>(sizeof(T)));
+    else around.fetch(first);
     compute_t<T> raw[width * reach];
     around.read(raw);
 #pragma unroll
-    for (int j = 0; j < width; ++j) lanes_of<I>(f)[u * width + j] = on ? raw[below + j * step] : compute_t<T>(0);
+    for (int j = 0; j < width; ++j) {
+      auto& lane = lanes_of<I>(f)[u * width + j];
+      lane = raw[below + j * step];
+      if constexpr (Mask >= 0) lane = lane_of<Mask>(f, u * width + j) ? lane : compute_t<T>(0);
+    }
   }
 };
 

@@ -89,10 +89,21 @@ void launch_loose(body<S...>, const Args& args, cudaStream_t stream, const char*
   constexpr std::int64_t tile = pointwise_threads * facts::width * loose_turns<body<S...>>, few = FewBlocks * tile;
   if constexpr (loosely && (StaticNumel < 0 || StaticNumel > few)) {
     const auto plan = facts::plan(args);
-    if (plan.possible && args.numel > few)
-      return launch(&sinter::cuda::pointwise_loose<body<S...>, Args>,
-                    dim3(static_cast<unsigned>((args.numel + plan.lead + tile - 1) / tile)), dim3(pointwise_threads),
-                    stream, name, args, plan);
+    if (plan.possible && args.numel > few) {
+      const auto go = [&](auto walks, auto knows_shifts) {
+        launch(&pointwise_loose<body<S...>, walks(), knows_shifts(), Args>,
+               dim3(static_cast<unsigned>((args.numel + plan.lead + tile - 1) / tile)), dim3(pointwise_threads), stream,
+               name, args, plan);
+      };
+      const auto shift = [&](auto walks) {
+        if constexpr (facts::may_know_shifts)
+          if (plan.knows_shifts) return go(walks, std::true_type{});
+        go(walks, std::false_type{});
+      };
+      if constexpr (facts::may_walk)
+        if (plan.walks) return shift(std::true_type{});
+      if constexpr (facts::may_be_simple) return shift(std::false_type{});
+    }
   }
   if constexpr (!loosely || !facts::is_certain || StaticNumel <= few)
     launch_pointwise<1, index>(body<S...>{}, args, stream, name);

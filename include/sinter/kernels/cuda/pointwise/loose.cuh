@@ -19,9 +19,9 @@ template <class Body>
 using loose_plan_of = loose_plan<loose_facts<Body>::num_loads>;
 
 /// A thread has one chunk. Of several, which must all be simple to be read at once, more would go element by element.
-template <class Body, bool Walks = false>
+template <class Body, bool Walks, bool KnowsShifts>
 struct loose_tiling : tiling<loop_var::x, loop_var::x, loose_facts<Body>::width, 1, int> {
-  static constexpr bool loose = true, walks = Walks;
+  static constexpr bool loose = true, walks = Walks, knows_shifts = KnowsShifts;
   template <int I>
   static constexpr bool shifts = loose_facts<Body>::shifts[I] && !(Walks && loose_facts<Body>::breaks[I]);
   template <int I>
@@ -59,7 +59,7 @@ struct masks_or_others {
   static constexpr bool select(int s) { return loose_facts<Body>::masks.needed[s] == Masks; }
 };
 
-/// Loads that decide whether a chunk is simple: those with masks, and those that may leave memory. What begins anew
+/// Loads that decide whether a chunk is left: those with masks, and those that may leave memory. What begins anew
 /// nowhere leaves it only at the ends of x.
 template <class Body>
 struct deciding_loads;
@@ -76,43 +76,51 @@ struct deciding_loads<body<S...>> {
   }();
 };
 
-/// Does the mask of load I, if it has one, let in all of the chunk at x or nothing, and may the words around it be
-/// read then?
+/// May the words around load I of the chunk at x be read, or does its mask let in nothing of it? And does the mask let
+/// in all or nothing, if it has to?
 template <class Body, int I, class Frame, class Args>
 __device__ __forceinline__ bool is_readable(Frame& f, int x, const Args& args, const loose_plan_of<Body>& plan) {
   using access = loose_access<sinter::detail::statement_of<Body, I>>;
-  constexpr int width = Frame::tiling::width;
-  bool readable = true, outside = false;
-  if constexpr (access::masked) {
-    auto& mask = lanes_of<access::mask>(f);
-    outside = !mask[0];
-#pragma unroll
-    for (int j = 1; j < width; ++j) {
-      readable &= mask[j] == mask[0];
-      mask[j] = mask[0];
-    }
-  }
-  if constexpr (access::loads && !loose_facts<Body>::keeps_away) {
-    if constexpr (access::masked || access::breaks) {
+  if constexpr (Frame::tiling::template shifts<I> && !loose_facts<Body>::keeps_away &&
+                (access::masked || access::breaks)) {
+    const loose_range& range = plan.ranges[loose_facts<Body>::template number<I>];
+    bool inside;
+    if constexpr (access::breaks) {
       using T = typename access::element;
-      constexpr int number = loose_facts<Body>::template number<I>, slot = access::slot;
-      constexpr int reach = static_cast<int>(access::reach), below = access::where.step < 0 ? (width - 1) * reach : 0;
-      const std::int64_t offset = offset_of<typename access::at>::at_xr(x, 0, args.sizes);
-      const T* first = static_cast<const T*>(args.pointers[slot]) + offset - below;
-      readable &= outside | loose_words<T, width * reach>::lie_in(plan.ranges[number], first);
+      constexpr int width = Frame::tiling::width;
+      const std::int64_t first =
+          offset_of<typename access::at>::at_xr(x, 0, args.sizes) - access::template below<width>;
+      inside = loose_words<T, width * access::reach>::lie_in(
+          range, static_cast<const T*>(args.pointers[access::slot]) + first);
+    } else {
+      inside = (x >= range.low) & (x <= range.high);
     }
+    if constexpr (access::masked) {
+      bool alike = true;
+      if constexpr (!Frame::tiling::walks && !loose_facts<Body>::masks_may_differ) {
+        auto& mask = lanes_of<access::mask>(f);
+#pragma unroll
+        for (int j = 1; j < Frame::tiling::width; ++j) {
+          alike &= mask[j] == mask[0];
+          mask[j] = mask[0];
+        }
+      }
+      return alike & (inside | !any_lane<access::mask>(f, 0));
+    }
+    return inside;
   }
-  return readable;
+  return true;
 }
 
-/// Does the chunk at x lie inside of a row and of memory, with what else its words hold? The frame has the masks.
+/// Does the chunk at x lie inside of memory, with what else its words hold, and if it is not walked inside of a row?
+/// The frame has the masks.
 template <class Body, int... I, class Frame, class Args>
-__device__ __forceinline__ bool is_simple(std::integer_sequence<int, I...>, Frame& f, int x, const Args& args,
-                                          const loose_plan_of<Body>& plan) {
+__device__ __forceinline__ bool fits_in(std::integer_sequence<int, I...>, Frame& f, int x, const Args& args,
+                                        const loose_plan_of<Body>& plan) {
   using facts = loose_facts<Body>;
   constexpr int width = facts::width, around = facts::keeps_away ? width : 0;
-  bool simple = (x >= width) & (x <= static_cast<int>(args.numel) - 2 * width);
-  if constexpr (facts::period != facts::no_period) {
+  bool inside = (x >= width) & (x <= static_cast<int>(args.numel) - 2 * width);
+  if constexpr (!Frame::tiling::walks && facts::period != facts::no_period) {
     unsigned period, rest;
     if constexpr (facts::period == facts::planned_period) {
       period = static_cast<unsigned>(plan.period), rest = static_cast<unsigned>(x) % period;
@@ -120,9 +128,9 @@ __device__ __forceinline__ bool is_simple(std::integer_sequence<int, I...>, Fram
       period = static_cast<unsigned>(sinter::detail::resolve(facts::period, args.sizes));
       rest = rest_by<facts::period>(static_cast<unsigned>(x), args.sizes);
     }
-    simple &= rest - around <= period - (width + 2 * around);
+    inside &= rest - around <= period - (width + 2 * around);
   }
-  return (simple & ... & is_readable<Body, I>(f, x, args, plan));
+  return (inside & ... & is_readable<Body, I>(f, x, args, plan));
 }
 
 /// Of a warp's chunks, the first of which begins at `first`, those that `others` has a bit of, element by element.
@@ -153,47 +161,31 @@ __device__ __forceinline__ void take_elements(const Args& args, unsigned others,
 template <class Body>
 inline constexpr int loose_turns = loose_facts<Body>::reads_all ? 1 : 2;
 
-template <class Tiling, class Plan>
-__device__ __forceinline__ tile<Tiling> loose_tile(const Plan& plan, int x) {
-  tile<Tiling> tile;
+/// The chunk at x. False: it is left.
+template <class Body, bool Walks, bool KnowsShifts, class Args>
+__device__ __forceinline__ bool take_chunk(const Args& args, const loose_plan_of<Body>& plan, int x) {
+  using tiling = loose_tiling<Body, Walks, KnowsShifts>;
+  tile<tiling> tile;
   tile.staging.plan = &plan;
   tile.at[0] = x, tile.ok[0] = true;
-  return tile;
-}
-
-/// The chunk at x. False: it is left.
-template <class Body, class Args>
-__device__ __forceinline__ bool take_chunk(const Args& args, const loose_plan_of<Body>& plan, int x) {
-  using facts = loose_facts<Body>;
-  if constexpr (facts::walks) {
-    if (!facts::may_be_simple || plan.period == 0) {
-      using tiling = loose_tiling<Body, true>;
-      frame<Body, tiling> frame;
-      const bool inside = (x >= facts::width) & (x <= static_cast<int>(args.numel) - 2 * facts::width);
-      if (inside) evaluate<every_statement>(frame, loose_tile<tiling>(plan, x), args);
-      return inside;
-    }
-  }
-  if constexpr (facts::may_be_simple) {
-    using tiling = loose_tiling<Body>;
-    const tile<tiling> tile = loose_tile<tiling>(plan, x);
-    frame<Body, tiling> frame;
-    evaluate<masks_or_others<Body, true>>(frame, tile, args);
-    const bool simple = is_simple<Body>(sinter::detail::listed<deciding_loads<Body>>{}, frame, x, args, plan);
-    if (simple) evaluate<masks_or_others<Body, false>>(frame, tile, args);
-    return simple;
-  }
+  frame<Body, tiling> frame;
+  evaluate<masks_or_others<Body, true>>(frame, tile, args);
+  const bool taken = fits_in<Body>(sinter::detail::listed<deciding_loads<Body>>{}, frame, x, args, plan);
+  if (taken) evaluate<masks_or_others<Body, false>>(frame, tile, args);
+  return taken;
 }
 
 /// Blocks that a multiprocessor shall run at once; 0 leaves that to the assembler, which may spill what takes pairs of
 /// registers: doubles, and chunks of elements of several sizes.
 template <class Body>
-inline constexpr int loose_blocks = has_doubles<Body> || loose_facts<Body>::mixed ? 1 : 0;
+inline constexpr int loose_blocks =
+    has_doubles<Body> || loose_facts<Body>::mixed || loose_facts<Body>::num_loads > 6 ? 1 : 0;
 
 }  // namespace detail
 
-/// Body over numel elements. Requires: numel fits int; the plan is loose_facts<Body>::plan(args).
-template <class Body, class Args>
+/// Body over numel elements. Requires: numel fits int; the plan is loose_facts<Body>::plan(args), Walks and KnowsShifts
+/// are what it says.
+template <class Body, bool Walks, bool KnowsShifts, class Args>
 __global__ void __launch_bounds__(detail::pointwise_threads, detail::loose_blocks<Body>)
     pointwise_loose(const Args given, const detail::loose_plan_of<Body> plan) {
   detail::begin_kernel<Args::next_reads_ahead>();
@@ -205,7 +197,7 @@ __global__ void __launch_bounds__(detail::pointwise_threads, detail::loose_block
   for (int k = 0; k < turns; ++k) {
     const int block = static_cast<int>(blockIdx.x) * turns + k;
     const int first = block * (detail::pointwise_threads * width) - plan.lead;
-    const bool taken = detail::take_chunk<Body>(args, plan, first + thread * width);
+    const bool taken = detail::take_chunk<Body, Walks, KnowsShifts>(args, plan, first + thread * width);
     detail::take_elements<Body>(args, __ballot_sync(0xffffffffu, !taken), first + thread / 32 * 32 * width);
   }
 }
