@@ -54,11 +54,10 @@ inline constexpr int element_stores = [] {
     stores += body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s);
   return stores;
 }();
-/// Is so much computed of every value, of which several words wait and nothing is stored, that what a row takes besides
-/// counts more than how many threads wait?
+/// Is so much computed of every value, of which nothing is stored, that what a row takes besides counts more than how
+/// many threads wait?
 template <class Body>
-inline constexpr bool folds_long = phase_facts<Body>::held_bytes > 4 && phase_facts<Body>::long_steps > 1 &&
-                                   element_stores<Body> == 0 && !has_doubles<Body>;
+inline constexpr bool folds_long = phase_facts<Body>::long_steps > 1 && element_stores<Body> == 0 && !has_doubles<Body>;
 /// Values of a row that one thread holds: with few the compiler has room to spare; most fill half of the 64 registers
 /// that a thread of 1024 has, of which weights want their part. `first`: what is tried first of 16-bit values. kept,
 /// late: bytes per value, of phase_facts; singles: operands of which every value is a load of its own; long_ones: of
@@ -176,7 +175,9 @@ struct dynamic_rows {
   // 64 values of 16 bits, and two weights of as many, but then no other register.
   static constexpr bool packs =
       Width <= 8 && holds_many<Body> && phases::held_bytes < 4 && phases::late_bytes <= (stores_of_rows ? 2 : 4);
-  static constexpr int threads = folds_long<Body> ? 256 : holds_many<Body> && phases::is_light && !packs ? 1024 : 512;
+  static constexpr int threads = folds_long<Body> && phases::held_bytes > 4      ? 256
+                                 : holds_many<Body>&& phases::is_light && !packs ? 1024
+                                                                                 : 512;
   static constexpr held_lanes lanes = lanes_of_body<Body>;
   static constexpr bool once = phases::phases == 1;
   static constexpr bool several = row_inputs<Body> > 1;  // of which a thread waits for as much in fewer groups
@@ -191,11 +192,12 @@ struct dynamic_rows {
     return (groups + own - 1) / own * own;
   }
   /// Fewer threads leave fewer places for groups empty: of one input that counts where eight threads or more are left,
-  /// of several where a warp is enough and a fifth is saved, of one phase where more threads would not fill
-  /// a warp or a tenth is saved.
+  /// of several where a warp is enough and a fifth is saved, but none if folds take long, of one phase where more
+  /// threads would not fill a warp or a tenth is saved.
   static constexpr bool takes_few(std::int64_t groups) {
     if (once) return few == many || (groups > 16 * few && 10 * places(groups, many) > 9 * places(groups, few));
     if (!several) return few == many || groups <= 8 * few;
+    if (folds_long<Body> && groups <= threads * few) return few == many;
     return groups > 32 * many || 5 * places(groups, many) > 4 * places(groups, few);
   }
 };
