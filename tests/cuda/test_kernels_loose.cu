@@ -110,6 +110,10 @@ using neighbours =
          load<0, T, at_x>, compute<ops::add, T, T, 5, 6>, compute<ops::add, T, T, 7, 8>,
          compute<ops::sub, T, T, 9, 10>, compute<ops::add, T, T, 11, 12>, compute<ops::add, T, T, 13, 14>,
          store<2, T, 15, at_x>>;
+/// One mask.
+template <class T, long C>
+using left = body<inside<at<0, x_term<1, 1, C>>, 1, C>, load<0, T, at<-1, x_term<1>>, 0>, load<0, T, at_x>,
+                  compute<ops::sub, T, T, 2, 1>, store<2, T, 3, at_x>>;
 /// The neighbours to the left and above, of images of eight rows of d0 columns; d1 is -d0.
 template <class T>
 using left_and_above = body<inside<at<0, x_term<1, 1, d0>>, 1, d0>, inside<at<0, x_term<1, d0, 8>>, 1, 8>,
@@ -161,12 +165,13 @@ template <class T, long C, long Rows>
 void test_neighbours(const char* name) {
   for (const std::int64_t images : {1, 2, 37})
     compare<neighbours<T, C, Rows>, T, T, T>(name, {images * Rows, C}, images * Rows * C, 1, 0);
+  for (const std::int64_t rows : {1, 37}) compare<left<T, C>, T, T, T>(name, {rows, C}, rows * C, 1, 0);
   for (const std::int64_t rows : {1, 37}) compare<widened<T, C>, T, T, T>(name, {rows, C}, rows * (C - 1), 1, 0);
 }
 template <class T>
 void test_images(const char* name) {
-  test_neighbours<T, 3, 5>(name), test_neighbours<T, 14, 14>(name), test_neighbours<T, 16, 9>(name);
-  test_neighbours<T, 27, 31>(name), test_neighbours<T, 56, 8>(name), test_neighbours<T, 130, 3>(name);
+  test_neighbours<T, 3, 5>(name), test_neighbours<T, 14, 14>(name), test_neighbours<T, 56, 8>(name);
+  test_neighbours<T, 130, 3>(name);
   for (const shape& s : shapes)
     compare<left_and_above<T>, T, T, T>(name, {s.rows * 8, s.columns}, s.rows * 8 * s.columns, 1, -s.columns);
 }
@@ -220,7 +225,6 @@ TEST_CASE("loose chunks, neighbours in images") {
   test_images<float>("f32");
   test_images<bf16>("bf16");
   test_images<std::int8_t>("i8");
-  test_images<double>("f64");
 }
 
 TEST_CASE("loose chunks, whose shifts are known where data lie alike, and which are walked where rows are short") {
@@ -228,7 +232,8 @@ TEST_CASE("loose chunks, whose shifts are known where data lie alike, and which 
   CHECK(!plan_of<neighbours<bf16, 56, 8>>(56, 1).knows_shifts);
   CHECK(!plan_of<rotated<bf16, 65>>(130, 0).knows_shifts);
   CHECK(!plan_of<neighbours<bf16, 56, 8>>(56, 0).walks);
-  CHECK(plan_of<neighbours<bf16, 57, 8>>(57, 0).walks);
+  CHECK(!plan_of<neighbours<bf16, 57, 8>>(57, 0).walks);
+  CHECK(plan_of<left<bf16, 57>>(57, 0).walks);
   CHECK(plan_of<neighbours<bf16, 14, 8>>(14, 0).walks);
   CHECK(!plan_of<rotated<bf16, 65>>(130, 0).walks);
 }

@@ -181,12 +181,11 @@ struct loose_facts<body<S...>> {
   static constexpr bool loads_break = ((loose_access<S>::loads && loose_access<S>::breaks) || ...);
   static constexpr bool walks = (loose_access<S>::breaks || ...) && !(masked && loads_break);
 
-  /// Are enough chunks of rows of such a period simple? Of what is masked all are if none has a row's end. Otherwise,
-  /// where one load has a mask that begins anew, which costs little to walk, all of a warp but for one shall be; where
-  /// several have, or loads begin anew as well, three of four. But elements of four bytes, which a warp moves well one
-  /// by one, shall not be read so for less than all of a warp's chunks but one. Of what is not masked two of three
-  /// warps: walking costs all of a warp, but little; of elements of 16 bits, where memory leaves the least time because
-  /// hardly anything is read, it costs more than that.
+  /// Are enough chunks of rows of such a period simple? Of what is masked all are if none has a row's end. Otherwise
+  /// three of four shall be; but all of a warp except one where the others are walked for a single mask, which costs
+  /// little, or where elements have four bytes and none are walked: a warp moves those well one by one. Of what is not
+  /// masked two of three warps: walking costs all of a warp, but little; of elements of 16 bits, where memory leaves
+  /// the least time because hardly anything is read, it costs more than that.
   static constexpr bool is_long(std::int64_t period, int width, int lead = 0) {
     if (!masked) return period >= (reads_all || width <= 4 ? 96 : 32) * width;
     if (lead == 0 && period > 0 && period % width == 0) return true;
@@ -245,13 +244,12 @@ struct loose_facts<body<S...>> {
   }();
 
   /// May masks let in part of a chunk? Of loads that exclude each other, as those of joined tensors do, one is read
-  /// where they may not; such chunks are left, if those of a warp are no more than it takes at once, with as many row
-  /// ends.
+  /// where they may not; then such chunks are left, if there are no more than two in a warp.
   static constexpr bool masks_may_differ = [] {
     bool exclude = false;
     const bool negates[] = {loose_negates<S>..., false};
     for (int s = 0; s < static_cast<int>(sizeof...(S)); ++s) exclude = exclude || (masks.needed[s] && negates[s]);
-    return !exclude || static_period < 2 * width * width;
+    return !exclude || static_period < 16 * width;
   }();
 
   /// Are all launches so?
