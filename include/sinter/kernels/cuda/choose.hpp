@@ -46,14 +46,6 @@ constexpr int threads_for(std::int64_t groups) {
 /// Threads of a block when rows are short: enough warps to fill an SM, few enough to end together.
 inline constexpr int row_block = 128;
 
-/// Element statements that write.
-template <class Body>
-inline constexpr int element_stores = [] {
-  int stores = 0;
-  for (int s = 0; s < Body::size; ++s)
-    stores += body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s);
-  return stores;
-}();
 /// Is so much computed of every value, of which nothing is stored, that what a row takes besides counts more than how
 /// many threads wait?
 template <class Body>

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "sinter/kernels/cuda/choose.hpp"
 #include "sinter/kernels/cuda/operations.cuh"
+#include "sinter/kernels/cuda/phase_facts.hpp"
 #include "sinter/kernels/cuda/statements.cuh"
 
 namespace sinter::cuda::detail {

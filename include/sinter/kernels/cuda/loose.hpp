@@ -148,32 +148,30 @@ struct loose_facts<body<S...>> {
     return t;
   }();
 
+  /// Calls f(number) for each at whose multiples an index begins anew.
+  template <class Function>
+  static constexpr void each_number(const Function& f) {
+    const auto numbers_of = [&]<class A>(A) {
+      if constexpr (A::indexed)
+        for (const long n : loose_at<typename A::at>::numbers)
+          if (n != 0) f(n);
+    };
+    (numbers_of(loose_access<S>{}), ...);
+  }
   /// The number of which all others are multiples; 0 if none is.
   template <class Value>
   static constexpr std::int64_t period_of(const Value& value) {
     constexpr std::int64_t never = 0x7fffffff;
     std::int64_t least = never;
     bool multiples = true;
-    const auto each = [&](const auto& f) {
-      const auto numbers_of = [&]<class A>(A) {
-        if constexpr (A::indexed)
-          for (const long n : loose_at<typename A::at>::numbers)
-            if (value(n) > 0) f(value(n));
-      };
-      (numbers_of(loose_access<S>{}), ...);
-    };
-    each([&](std::int64_t n) { least = n < least ? n : least; });
-    each([&](std::int64_t n) { multiples = multiples && n % least == 0; });
+    each_number([&](long n) { least = value(n) > 0 && value(n) < least ? value(n) : least; });
+    each_number([&](long n) { multiples = multiples && (value(n) <= 0 || value(n) % least == 0); });
     return multiples ? least : 0;
   }
   static constexpr std::int64_t static_period = period_of([](long n) { return is_dynamic(n) ? 0 : std::int64_t(n); });
   static constexpr bool has_static_rows = [] {
     bool known = true;
-    const auto take_in = [&]<class A>(A) {
-      if constexpr (A::indexed)
-        for (const long n : loose_at<typename A::at>::numbers) known = known && !is_dynamic(n);
-    };
-    (take_in(loose_access<S>{}), ...);
+    each_number([&](long n) { known = known && !is_dynamic(n); });
     return known;
   }();
   /// Chunks in which rows end are walked, element by element where an index begins anew; but not loads with masks.
@@ -260,12 +258,7 @@ struct loose_facts<body<S...>> {
   static constexpr long no_period = 0, planned_period = -1;
   static constexpr long period = [] {
     long one = no_period;
-    const auto take_in = [&]<class A>(A) {
-      if constexpr (A::indexed)
-        for (const long n : loose_at<typename A::at>::numbers)
-          if (n != 0) one = one == no_period || one == n ? n : planned_period;
-    };
-    (take_in(loose_access<S>{}), ...);
+    each_number([&](long n) { one = one == no_period || one == n ? n : planned_period; });
     return one == planned_period && has_static_rows && static_period > 0 ? static_cast<long>(static_period) : one;
   }();
 

@@ -280,4 +280,13 @@ struct phase_facts<body<S...>> {
   }
 };
 
+/// Element statements that write.
+template <class Body>
+inline constexpr int element_stores = [] {
+  int stores = 0;
+  for (int s = 0; s < Body::size; ++s)
+    stores += body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s);
+  return stores;
+}();
+
 }  // namespace sinter::cuda::detail
