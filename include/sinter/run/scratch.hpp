@@ -2,6 +2,7 @@
 // Constants of the extents, so that a plan's workspace is known without a GPU. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "sinter/kernels/mix_order_split.hpp"
 #include "sinter/kernels/scan_split.hpp"
 #include "sinter/run/call.hpp"
 

@@ -10,6 +10,7 @@
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/mix_order/mix_order.cuh"
 #include "sinter/kernels/cuda/reduction/mix_order/mix_order_tiles.cuh"
+#include "sinter/kernels/mix_order_split.hpp"
 
 namespace sinter::cuda {
 
