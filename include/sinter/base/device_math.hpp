@@ -11,6 +11,13 @@
 
 namespace sinter::math::device {
 
+/// Within an ulp, of neither 0 nor a subnormal, for which it is infinite.
+__device__ __forceinline__ float reciprocal(float x) {
+  float y = 0;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 // ---- sine, cosine, tangent -----------------------------------------------------------------------------------------
 
 // A few instructions for everyday arguments, and a call for those whose reduction by pi needs many words. CUDA's own
@@ -65,10 +72,8 @@ __device__ inline float tan(float x) {
   const reduced r = reduce(x);
   const float sine = sine_or_cosine(r.rest, false), cosine = sine_or_cosine(r.rest, true);
   const float n = r.quadrant & 1 ? -cosine : sine, d = r.quadrant & 1 ? sine : cosine;
-  float reciprocal = 0;  // of no subnormal: no float is that close to a multiple of pi/2
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(d));
-  const float q = n * reciprocal;
-  return ::fabsf(x) < 0x1p-40f ? x : ::__fmaf_rn(::__fmaf_rn(-q, d, n), reciprocal, q);
+  const float r_d = reciprocal(d), q = n * r_d;  // no float is so close to a multiple of pi/2 that d is subnormal
+  return ::fabsf(x) < 0x1p-40f ? x : ::__fmaf_rn(::__fmaf_rn(-q, d, n), r_d, q);
 }
 
 // ---- division with a remainder -------------------------------------------------------------------------------------
@@ -81,9 +86,7 @@ struct division {
 __device__ __forceinline__ division divide(float x, float y) {
   constexpr float shift = 0x1.8p23f;
   const float a = ::fabsf(x), b = ::fabsf(y);
-  float reciprocal = 0;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(b));
-  const float rounded = ::__fmaf_rn(a, reciprocal, shift) - shift;
+  const float rounded = ::__fmaf_rn(a, reciprocal(b), shift) - shift;
   // The nearest multiple, or the one next to it if both are almost as near: less than b from a, in steps of the last
   // place of b, so that the difference is a float. Where a is less than b, its own may be finer.
   const float nearest = a < b ? 0.0f : rounded, rest = ::__fmaf_rn(-nearest, b, a);

@@ -22,12 +22,7 @@ __device__ __forceinline__ float exp2(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-/// Of neither 0 nor a subnormal.
-__device__ __forceinline__ float reciprocal(float x) {
-  float y = 0;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
+using math::device::reciprocal;
 // For f16 and bf16: relative errors of at most 2^-16 from the exponential, whose argument is below 128 in size.
 struct exp {
   static __device__ __forceinline__ float apply(float x) { return exp2(x * 0x1.715476p+0f); }

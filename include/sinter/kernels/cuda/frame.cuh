@@ -39,7 +39,7 @@ struct tiling {
   static constexpr drift drifts = drift::none;
   static constexpr bool loose = false;         // items may begin anywhere in memory; see loose.hpp
   static constexpr bool walks = false;         // ... and rows end anywhere inside of them
-  static constexpr bool knows_shifts = false;  // ... or how far from aligned words is known
+  static constexpr bool knows_shifts = false;  // ... or how far from aligned words the compiler knows
   static constexpr bool keeps = false;         // what all rows share waits in shared memory; see kept_loads.cuh
   static constexpr bool in_halves = false;     // ... from half a word on of which the compiler knows
   static constexpr bool aligns = false;        // ... but where staging says so, what all rows share lies in vectors

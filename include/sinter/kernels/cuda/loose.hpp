@@ -222,7 +222,7 @@ struct loose_facts<body<S...>> {
     while (w * largest > 32 || w * sizes.reach * largest > 64 || w * sizes.stored > 16) w /= 2;
     return w * smallest < 4 || w < 2 || (!walks && !is_long(static_period, w)) ? 0 : w;
   }();
-  /// May there be rows long enough for simple chunks, and such as are not, or data that lie so?
+  /// May there be rows long enough for simple chunks? And may there be others, or data for which the same are not?
   static constexpr bool may_be_simple = width > 0 && is_long(static_period, width);
   static constexpr bool may_walk =
       walks && width > 0 && !(may_be_simple && has_static_rows && is_long(static_period, width, 1));

@@ -176,7 +176,7 @@ __device__ __forceinline__ bool take_chunk(const Args& args, const loose_plan_of
 }
 
 /// Blocks that a multiprocessor shall run at once; 0 leaves that to the assembler, which may spill what takes pairs of
-/// registers: doubles, and chunks of elements of several sizes.
+/// registers, doubles and chunks of elements of several sizes, and chunks of many loads.
 template <class Body>
 inline constexpr int loose_blocks =
     has_doubles<Body> || loose_facts<Body>::mixed || loose_facts<Body>::num_loads > 6 ? 1 : 0;
