@@ -38,6 +38,16 @@ using positive_count =
     body<load<0, T, along_row>, constant<T, 0>, compute<ops::gt, T, bool, 0, 1>,
          reduce<ops::sum, bool, std::int64_t, 2>, store<1, std::int64_t, 3, at<0, term<loop_var::x, 1, 0, 1>>>>;
 
+/// Softmax and the sum of what it is times its exponents: a value and its exponential wait, or the value alone.
+template <class T, class... Stores>
+using weighted_exponents =
+    body<load<0, T, along_row>, reduce<ops::amax, T, float, 0>, compute<ops::sub, float, float, 0, 1>,
+         compute<ops::exp, float, float, 2>, reduce<ops::sum, float, float, 3>, compute<ops::div, float, float, 3, 4>,
+         compute<ops::mul, float, float, 5, 2>, reduce<ops::sum, float, float, 6>,
+         store<1, float, 7, at<0, term<loop_var::x, 1, 0, 1>>>, Stores...>;
+template <class T>
+using softmax_and_exponents = weighted_exponents<T, store<2, T, 5, along_row>>;
+
 /// Does every row have as many groups as its kernel takes for granted, and as few as its threads hold?
 template <class Body, int Width>
 constexpr bool rows_suit() {
@@ -69,6 +79,15 @@ static_assert(rows_suit<shifted<double>, 2>() && rows_suit<shifted<bf16>, 4>() &
 // Comparisons and choices are light; but not beside a row of 64 values that waits.
 static_assert(phase_facts<positive_count<bf16>>::is_light && holds_many<positive_count<bf16>>);
 static_assert(phase_facts<positive_softmax<bf16>>::is_light && !holds_many<positive_softmax<bf16>>);
+
+// More than a row waits where it is only read; where elements are stored there is time to compute it again.
+static_assert(!computes_anew<weighted_exponents<float>>(32) && phase_facts<weighted_exponents<float>>::kept_bytes == 8);
+static_assert(computes_anew<softmax_and_exponents<float>>(4) &&
+              phase_facts<softmax_and_exponents<float>>::kept_bytes == 4);
+static_assert(!computes_anew<shifted<float>>(32) && phase_facts<shifted<float>>::kept_bytes == 4);
+static_assert(computes_anew<shifted<bf16>>(32) && !computes_anew<shifted<bf16>>(16));
+static_assert(phase_facts<shifted<bf16>>::kept_bytes == 2 &&
+              phase_facts<softmax_and_exponents<std::int8_t>>::kept_bytes == 4);
 
 namespace {
 

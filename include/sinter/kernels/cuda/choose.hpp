@@ -55,6 +55,11 @@ inline constexpr bool folds_long = phase_facts<Body>::long_steps > 1 && element_
 /// late: bytes per value, of phase_facts; singles: operands of which every value is a load of its own; long_ones: of
 /// folds_long.
 inline constexpr int few_lanes = 16;
+/// Does a thread that holds so many values compute in every phase what it needs of them?
+template <class Body>
+constexpr bool computes_anew(int lanes) {
+  return phase_facts<Body>::recomputes && (lanes > few_lanes || !phase_facts<Body>::reads_halves);
+}
 struct held_lanes {
   int few, some, most, kept, first;
 };
@@ -151,7 +156,8 @@ inline constexpr int row_inputs = [] {
 template <class Body>
 inline constexpr bool holds_many =
     !phase_facts<Body>::selects &&
-    (phase_facts<Body>::is_light || (phase_facts<Body>::is_light_beside_row && element_stores<Body> == 0)) &&
+    (phase_facts<Body>::is_light ||
+     (phase_facts<Body>::is_light_beside_row && (element_stores<Body> == 0 || computes_anew<Body>(0)))) &&
     phase_facts<Body>::held_bytes <= 4 && phase_facts<Body>::late_bytes <= 8 && row_inputs<Body> <= 1;
 /// How rows of run-time length are held: by up to four threads with two groups each, if there are several phases, or up
 /// to `threads` with `few` or `many`. All have full_of(items) groups at least, so that only the others are asked for

@@ -160,12 +160,12 @@ template <class Body, int P>
 struct elements_of_phase {
   static constexpr bool select(int s) { return phase_facts<Body>::is_element(s) && body_facts<Body>::needed(P, s); }
 };
-/// Those of them that a kernel that holds the row has not evaluated before, or, if Packed, does not keep.
-template <class Body, int P, bool Packed>
+/// Those of them that a kernel that holds the row has not evaluated before, or computes anew.
+template <class Body, int P, bool Anew>
 struct elements_of_held_phase {
   static constexpr bool select(int s) {
     return elements_of_phase<Body, P>::select(s) &&
-           (phase_facts<Body>::first(s) == P || (Packed && phase_facts<Body>::is_recomputed(s)));
+           (phase_facts<Body>::first(s) == P || (Anew && phase_facts<Body>::is_recomputed(s)));
   }
 };
 template <class Body, int P, std::size_t I>
@@ -236,8 +236,8 @@ inline constexpr bool folds_tile = (Tiling::vector == loop_var::r) && (Tiling::i
 
 /// The same of a tile across memory, for each of its columns.
 template <class S, class Tiling>
-inline constexpr bool folds_items = Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 &&
-                                    reduction_of<S>::folds_arrays;
+inline constexpr bool folds_items =
+    Tiling::vector == loop_var::x&& Tiling::item == loop_var::r&& Tiling::items >= 4 && reduction_of<S>::folds_arrays;
 
 template <class Body, class Tiling>
 inline constexpr bool folds_any_items = false;
@@ -305,7 +305,7 @@ __device__ __forceinline__ void step_tile(Accumulators& acc, Frame& f, const til
       }
       if constexpr (fold::looks_twice) {
         auto& slot = static_cast<typename slot_in<Frame, fold::operand>::type&>(f);
-        if constexpr (tiling::template packs<fold::operand>) keep_packed(slot, blockIdx.y);  // which is 0
+        if constexpr (tiling::template packs<fold::operand>) keep_as_read(slot, blockIdx.y);  // which is 0
 #pragma unroll
         for (int lane = 0; lane < tiling::size; ++lane) v[lane] = lane_of(slot, lane);
         fold::take_again(state, v);

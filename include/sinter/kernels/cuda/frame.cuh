@@ -149,7 +149,7 @@ struct values {
 template <int I, class T, int Lanes>
 struct packed_values {
   unsigned words[(Lanes + 1) / 2];
-  unsigned zero = 0;  // as far as the assembler knows, another number after each keep_packed
+  unsigned zero = 0;  // as far as the assembler knows, another number after each keep_as_read
   __device__ __forceinline__ packed_values& lanes() { return *this; }
 };
 
@@ -230,11 +230,19 @@ __device__ __forceinline__ float lane_of(packed_values<I, T, Lanes>& slot, int l
 /// Makes the compiler unpack a value again where it is needed next: it would hold it unpacked, in twice the registers.
 /// `zero`: a number that is 0, which it must not know.
 template <int I, class T, int Lanes>
-__device__ __forceinline__ void keep_packed(packed_values<I, T, Lanes>& slot, unsigned zero) {
+__device__ __forceinline__ void keep_as_read(packed_values<I, T, Lanes>& slot, unsigned zero) {
 #pragma unroll
   for (int k = 0; k < (Lanes + 1) / 2; ++k)
     asm volatile("" : "+r"(slot.words[k]));  // of a range nvcc 13.0 unrolls a part
   slot.zero = zero;
+}
+/// The same for what is computed of a value: it would be held beside it.
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void keep_as_read(values<I, T, Lanes>& slot, unsigned) {
+  if constexpr (std::is_same_v<T, float>) {
+#pragma unroll
+    for (int k = 0; k < Lanes; ++k) asm volatile("" : "+f"(slot.v[k]));
+  }
 }
 
 }  // namespace sinter::cuda::detail

@@ -115,17 +115,61 @@ struct phase_facts<body<S...>> {
     while (p > 0 && !facts::needed(p, s)) --p;
     return p;
   }
-  /// A row of 16-bit values is held as it is, in half the registers, and what few steps make of it is computed again in
-  /// every phase.
-  static constexpr bool recomputes = [] {
-    int again = 0;
+  /// Bytes of the widest load of the row itself.
+  static constexpr int widest_load = [] {
+    int widest = 0;
     for (int s = 0; s < size; ++s) {
       const auto& info = facts::facts.info[s];
-      if (info.kind == statement_kind::source && info.reads_x && is_element(s) && stored_bytes(s) > 2) return false;
-      if (info.kind == statement_kind::compute && is_element(s))
-        for (int p = first(s) + 1; p < phases; ++p) again += facts::needed(p, s);
+      if (info.kind == statement_kind::source && info.reads_x && is_element(s) && stored_bytes(s) > widest)
+        widest = stored_bytes(s);
     }
-    return again <= 8;
+    return widest;
+  }();
+  static constexpr bool reads_halves = widest_load <= 2;
+  static constexpr bool is_element_compute(int s) {
+    return is_element(s) && facts::facts.info[s].kind == statement_kind::compute;
+  }
+  /// Does what phase p knows of element statement s wait for a later one, if what is computed is computed again, or
+  /// not? Loads of a row of 16 bits are counted where they are packed; bytes beside them were not found to matter.
+  static constexpr bool waits(int s, int p, bool again) {
+    if (!is_element(s) || first(s) > p || (again && is_element_compute(s))) return false;
+    if (again && widest_load != 2) return last(s) > p;
+    for (int user = s + 1; user < size; ++user) {
+      const int when = is_reduce(user) ? facts::phase(user) : is_element(user) ? first(user) : -1;
+      for (int operand : facts::facts.info[user].operands)
+        if (operand == s && when > p && when < phases) return true;
+    }
+    return false;
+  }
+  static constexpr int value_bytes(int s) {
+    constexpr int words[] = {value_words<typename statement_facts<S>::value_type>..., 0};
+    return 4 * words[s];
+  }
+  /// Bytes of an element that wait between two phases, at worst, none of them packed.
+  static constexpr int waiting_bytes(bool again) {
+    int most = 0;
+    for (int p = 0; p + 1 < phases; ++p) {
+      int waiting = 0;
+      for (int s = 0; s < size; ++s) waiting += waits(s, p, again) ? value_bytes(s) : 0;
+      if (waiting > most) most = waiting;
+    }
+    return most;
+  }
+  /// Element statements that write.
+  static constexpr int stores = [] {
+    int stores = 0;
+    for (int s = 0; s < size; ++s) stores += facts::facts.info[s].kind == statement_kind::store && is_element(s);
+    return stores;
+  }();
+  /// What few steps make of a held row is computed again in every phase, so that nothing but the row waits: 16-bit
+  /// values as they lie in memory, in half the registers, and wider ones if more would wait otherwise, and memory
+  /// leaves time because elements are stored.
+  static constexpr bool recomputes = [] {
+    int again = 0;
+    for (int s = 0; s < size; ++s)
+      if (is_element_compute(s))
+        for (int p = first(s) + 1; p < phases; ++p) again += facts::needed(p, s);
+    return again <= 8 && (reads_halves || (stores > 0 && waiting_bytes(true) < waiting_bytes(false)));
   }();
   /// Is it where a value is that counts?
   static constexpr bool finds_place = (searches<S> || ...);
@@ -145,8 +189,8 @@ struct phase_facts<body<S...>> {
   static constexpr bool packs(int s) {
     constexpr bool is_half[] = {is_half_load<S>..., false};
     const auto& info = facts::facts.info[s];
-    return recomputes && info.kind == statement_kind::source && is_element(s) && info.operands[0] < 0 &&
-           stored_bytes(s) == 2 && (last(s) > first(s) || is_seen_twice(s) || phases == 1 || is_half[s]);
+    return info.kind == statement_kind::source && is_element(s) && info.operands[0] < 0 && stored_bytes(s) == 2 &&
+           (last(s) > first(s) || is_seen_twice(s) || phases == 1 || is_half[s]) && reads_halves && recomputes;
   }
   /// Is a place looked for among values that wait as such? Others are found among words that wait as they lie in
   /// memory.
@@ -154,38 +198,26 @@ struct phase_facts<body<S...>> {
   /// Is there a fold that looks twice, and all of them at what waits so?
   static constexpr bool folds_evenly =
       ((folded_evenly<S> >= 0) || ...) && ((folded_evenly<S> < 0 || packs(folded_evenly<S>)) && ...);
-  /// Does a later phase need what phase p knows of such a load?
-  static constexpr bool stays_packed(int s, int p) { return packs(s) && first(s) <= p && last(s) > p; }
-  static constexpr bool is_recomputed(int s) {
-    return recomputes && is_element(s) && facts::facts.info[s].kind == statement_kind::compute;
+  static constexpr bool is_recomputed(int s) { return is_element_compute(s) && recomputes; }
+  /// Does a load wait for a later phase after phase p?
+  static constexpr bool stays(int s, int p) {
+    return is_element(s) && facts::facts.info[s].kind == statement_kind::source && first(s) <= p && last(s) > p;
   }
 
   /// Bytes of registers per element of a row that are alive between two phases or looks, at worst, if packed values
-  /// take so many. 0: nothing is gained by holding it.
-  static constexpr int alive_bytes(int packed) {
-    constexpr int words[] = {value_words<typename statement_facts<S>::value_type>..., 0};
+  /// and loads of a byte take so many. 0: nothing is gained by holding it.
+  static constexpr int alive_bytes(int packed, int byte) {
     int most = folds_evenly ? packed : 0;
     for (int p = 0; p + 1 < phases; ++p) {
       int alive = 0;
-      for (int s = 0; s < size; ++s) {
-        if (!is_element(s) || first(s) > p || is_recomputed(s)) continue;
-        if (packs(s)) {
-          alive += stays_packed(s, p) ? packed : 0;
-          continue;
-        }
-        bool later = false;
-        for (int user = s + 1; user < size; ++user) {
-          const int when = is_reduce(user) ? facts::phase(user) : is_element(user) ? first(user) : -1;
-          for (int operand : facts::facts.info[user].operands)
-            later = later || (operand == s && when > p && when < phases);
-        }
-        if (later) alive += 4 * words[s];
-      }
+      for (int s = 0; s < size; ++s)
+        if (packs(s)) alive += stays(s, p) ? packed : 0;
+        else if (waits(s, p, recomputes)) alive += stored_bytes(s) == 1 ? byte : value_bytes(s);
       if (alive > most) most = alive;
     }
     return most;
   }
-  static constexpr int kept_bytes = alive_bytes(2);
+  static constexpr int kept_bytes = alive_bytes(2, 4);
 
   /// Bytes of registers per element of a row that wait at once in a kernel that holds it: between two phases, or until
   /// all of the only one has come. What looks for places among values looks at them twice.
@@ -198,8 +230,8 @@ struct phase_facts<body<S...>> {
         waiting += packs(s) || stored_bytes(s) == 1 ? 2 : 4 * words[s];
     return finds_in_values && waiting < 4 ? 4 : waiting;
   }();
-  /// The same where nvcc 13.0 unpacks all at once, as it does if they are few.
-  static constexpr int unpacked_bytes = phases != 1 ? alive_bytes(4) : held_bytes < 4 ? 4 : held_bytes;
+  /// The same where they are few: of halves nvcc 13.0 unpacks all at once then, bytes wait two to a register or more.
+  static constexpr int unpacked_bytes = phases != 1 ? alive_bytes(4, 2) : held_bytes < 4 ? 4 : held_bytes;
 
   /// Is it known how many registers the arithmetic takes? And where a thread holds its part of a row and no more?
   static constexpr bool is_light = (is_light_statement<S> && ...);
@@ -280,13 +312,7 @@ struct phase_facts<body<S...>> {
   }
 };
 
-/// Element statements that write.
 template <class Body>
-inline constexpr int element_stores = [] {
-  int stores = 0;
-  for (int s = 0; s < Body::size; ++s)
-    stores += body_facts<Body>::facts.info[s].kind == statement_kind::store && phase_facts<Body>::is_element(s);
-  return stores;
-}();
+inline constexpr int element_stores = phase_facts<Body>::stores;
 
 }  // namespace sinter::cuda::detail

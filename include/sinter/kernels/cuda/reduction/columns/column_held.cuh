@@ -20,11 +20,12 @@ namespace detail {
 /// those of 16 bits are not computed.
 template <class Body, int Width, int Items, bool Loose>
 struct held_column_tiling : tiling<loop_var::x, loop_var::r, Width, Items, int> {
-  static constexpr bool packed = Width * Items > few_lanes&& phase_facts<Body>::recomputes;
-  static constexpr bool guards = true, skips = Loose && packed, even = true, streamed = true;
+  static constexpr bool anew = computes_anew<Body>(Width * Items);
+  static constexpr bool guards = true, skips = Loose && anew && phase_facts<Body>::reads_halves, even = true,
+                        streamed = true;
   static constexpr int most_waiting = 128;
   template <int I>
-  static constexpr bool packs = packed&& phase_facts<Body>::packs(I);
+  static constexpr bool packs = anew&& phase_facts<Body>::packs(I);
 };
 
 /// Of shared memory for each slot: two halves in turn, for a warp may be one phase ahead of another, not two.
@@ -88,11 +89,15 @@ __device__ __forceinline__ void leave_states(const typename Fold::state (&states
 /// Words that are f16 become others, as far as the assembler knows: it would convert them once for all phases.
 template <int I, class T, int Lanes>
 __device__ __forceinline__ void keep_words(packed_values<I, T, Lanes>& slot, unsigned zero) {
-  keep_packed(slot, zero);
+  keep_as_read(slot, zero);
   if constexpr (std::is_same_v<T, f16>) {
 #pragma unroll
     for (int k = 0; k < (Lanes + 1) / 2; ++k) asm volatile("or.b32 %0, %0, %1;" : "+r"(slot.words[k]) : "r"(zero));
   }
+}
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void keep_words(values<I, T, Lanes>& slot, unsigned zero) {
+  keep_as_read(slot, zero);
 }
 /// The states of all threads become results, in all of them: each combines those of its columns for itself, or has
 /// them.
@@ -138,7 +143,7 @@ __device__ __forceinline__ void held_column_phase(Frame& f, const tile<Tiling>& 
           finish_held_phase<P, Body, Columns, Tiling::width>(acc, f, threads, storage);
       },
       // blockIdx.y and z are 0, which the assembler does not know: another number in each of three phases.
-      [](auto& packed) { keep_words(packed, P % 2 == 0 ? blockIdx.z : blockIdx.y); });
+      [](auto& value) { keep_words(value, P % 2 == 0 ? blockIdx.z : blockIdx.y); });
 }
 template <class Body, int Columns, class Tiling, class Frame, class Args, class Threads, int... P>
 __device__ __forceinline__ void held_column_phases(std::integer_sequence<int, P...>, Frame& f, const tile<Tiling>& t,

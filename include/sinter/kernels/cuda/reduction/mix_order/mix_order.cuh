@@ -194,7 +194,7 @@ struct walked_row {
     column = values;
     evaluate<elements_of_phase<Column, 0>>(column, column_tile, args);
     evaluate<rows_of_phase<Row, 0>>(row, row_tile, args, writer);
-    evaluate<elements_of_held_phase<Row, 0, RowTiling::packed>>(row, row_tile, args);
+    evaluate<elements_of_held_phase<Row, 0, RowTiling::anew>>(row, row_tile, args);
   }
   template <int Ways, class OfRow, class OfColumns>
   __device__ __forceinline__ void step(OfRow& of_row, OfColumns& sums, const tile<RowTiling>& row_tile,

@@ -17,11 +17,11 @@ namespace detail {
 /// A row that waits in registers from phase to phase.
 template <class Body, int Width, int Items, bool Guards = false>
 struct held_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
-  static constexpr bool packed = Width * Items > few_lanes&& phase_facts<Body>::recomputes;
+  static constexpr bool anew = computes_anew<Body>(Width * Items);
   static constexpr bool guards = Guards, skips = Guards;
   static constexpr int most_waiting = 64;
   template <int I>
-  static constexpr bool packs = packed&& phase_facts<Body>::packs(I);
+  static constexpr bool packs = anew&& phase_facts<Body>::packs(I);
 };
 
 /// The same for a row that may begin and end inside of a vector.
@@ -35,21 +35,21 @@ struct shifted_tiling : held_tiling<Body, Width, Items> {
   };
 };
 
-/// Does a phase after P need value I as it lies in memory?
-template <class Frame, int I, int P>
-inline constexpr bool stays_packed =
-    Frame::tiling::template packs<I>&& phase_facts<typename Frame::body_type>::stays_packed(I, P);
+/// Does value I wait as it was read for a phase after P?
+template <class Frame, int I, int P, class Phases = phase_facts<typename Frame::body_type>>
+inline constexpr bool waits_as_read =
+    Frame::tiling::anew && (Frame::tiling::template packs<I> || !Phases::reads_halves) && Phases::stays(I, P);
 /// Calls visit(value) for those that do.
 template <int P, class Frame, class Visit, std::size_t... I>
-__device__ __forceinline__ void each_packed(Frame& f, std::index_sequence<I...>, const Visit& visit) {
+__device__ __forceinline__ void each_waiting(Frame& f, std::index_sequence<I...>, const Visit& visit) {
   const auto one = [&]<int S>(std::integral_constant<int, S>) {
-    if constexpr (stays_packed<Frame, S, P>) visit(static_cast<typename slot_in<Frame, S>::type&>(f));
+    if constexpr (waits_as_read<Frame, S, P>) visit(static_cast<typename slot_in<Frame, S>::type&>(f));
   };
   (one(std::integral_constant<int, static_cast<int>(I)>{}), ...);
 }
 
 /// Phase P of what registers hold: finish(accumulators) makes results of what each thread has folded, in Ways, and
-/// keep(value) has packed values wait as they are.
+/// keep(value) has values wait as they were read.
 template <int P, class Body, int Ways, class Tiling, class Frame, class Args, class Finish, class Keep>
 __device__ __forceinline__ void held_phase(Frame& f, const tile<Tiling>& t, const Args& args, bool writer,
                                            const Finish& finish, const Keep& keep) {
@@ -58,9 +58,9 @@ __device__ __forceinline__ void held_phase(Frame& f, const tile<Tiling>& t, cons
   if constexpr (P < body_facts<Body>::num_phases) {
     accumulators<Body, Ways> acc;
     start<P, Ways>(Body{}, numbers{}, acc);
-    evaluate_and_step<elements_of_held_phase<Body, P, Tiling::packed>, P, Ways>(acc, f, t, args);
+    evaluate_and_step<elements_of_held_phase<Body, P, Tiling::anew>, P, Ways>(acc, f, t, args);
     finish(acc);
-    each_packed<P>(f, numbers{}, keep);
+    each_waiting<P>(f, numbers{}, keep);
   }
 }
 template <class Body, int Ways, int P, class Tiling, class Frame, class Args, class Threads>
@@ -75,7 +75,7 @@ __device__ __forceinline__ void persistent_phase(Frame& f, const tile<Tiling>& t
         finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
       },
       // blockIdx.z is 0, which the assembler does not know: it is another number after every other phase.
-      [](auto& packed) { keep_packed(packed, P % 2 == 0 ? blockIdx.z : 0); });
+      [](auto& value) { keep_as_read(value, P % 2 == 0 ? blockIdx.z : 0); });
 }
 /// All phases of the row at which the tile is. `storage`: two halves, storage_of_turn where rows follow each other.
 template <class Body, class Tiling, class Frame, class Args, std::size_t... P, class Threads>

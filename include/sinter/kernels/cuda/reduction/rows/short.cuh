@@ -32,7 +32,7 @@ struct short_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
   using places = typename staging::places;
   using held = typename staging::held;
   using single = short_tiling<Held, Rnumel, 1, 1, Shape>;
-  static constexpr bool packed = false, guards = true, streamed = Rnumel < 0;
+  static constexpr bool anew = computes_anew<Held>(0), guards = true, streamed = Rnumel < 0;
   static constexpr bool reads_ahead = streamed;
   static constexpr bool in_words = Shape::walks && held::width > 1;
   static constexpr int most_waiting = streamed ? 64 : 16;  // what is read from memory are weights, and they are near

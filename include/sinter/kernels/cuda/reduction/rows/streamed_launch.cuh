@@ -25,7 +25,8 @@ template <class Held, int Width, long Rnumel>
 inline constexpr stream_shape stream_shape_of = [] {
   constexpr int wide = shifted_facts<Held>::width > 0 ? shifted_facts<Held>::width : 1;
   constexpr row_shape held = Rnumel >= 0 ? choose_row(Rnumel, Width, lanes_of_body<Held>, false) : row_shape{};
-  constexpr bool alone = held.threads > 512 && phase_facts<Held>::recomputes && held.items * Width > few_lanes;
+  constexpr bool alone = held.threads > 512 && phase_facts<Held>::reads_halves && phase_facts<Held>::recomputes &&
+                         held.items * Width > few_lanes;
   if (phase_facts<Held>::kept_bytes == 0 || stream_facts<Held>::bytes > 16 || Rnumel >= streamed_limit ||
       (held.persistent && !alone))
     return stream_shape{};
