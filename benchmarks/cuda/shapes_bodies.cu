@@ -9,6 +9,10 @@ using namespace bench;
 
 constexpr auto last = si::axis<-1>;
 constexpr auto entropy = [](auto x) { return -si::sum(si::softmax(x, last) * si::log_softmax(x, last), last); };
+constexpr auto softmax_and_entropy = [](auto x) {
+  auto p = si::softmax(x, last);
+  return std::tuple(p, -si::sum(p * si::log_softmax(x, last), last));
+};
 constexpr auto confidence = [](auto x) { return si::amax(si::softmax(x, last), last); };
 constexpr auto divergence = [](auto x, auto y) {
   return si::sum(si::softmax(y, last) * (si::log_softmax(y, last) - si::log_softmax(x, last)), last);
@@ -32,12 +36,29 @@ void add_rows(std::int64_t columns, const std::string& suffix) {
   const auto name = [&](const char* family) { return named<T>(family, rows, columns) + suffix; };
   const auto name_of_two = [&](const char* family) { return named<T>(family, rows / 2, columns) + suffix; };
   add(name("entropy"), si::fuse<X>(entropy), in<X>{}, out<V>{}, s);
+  add(name("softmax_and_entropy"), si::fuse<X>(softmax_and_entropy), in<X>{}, out<X, V>{}, s);
   add(name("confidence"), si::fuse<X>(confidence), in<X>{}, out<V>{}, s);
   add(name("normed_softmax"), si::fuse<X>(normed_softmax), in<X>{}, out<X>{}, s);
   add(name("unit_rows"), si::fuse<X>(unit_rows), in<X>{}, out<X>{}, s);
   add(name("quantized"), si::fuse<X>(quantized), in<X>{}, out<Q, Each>{}, s);
   add(name_of_two("divergence"), si::fuse<X, X>(divergence), in<X, X>{}, out<V>{}, of_two);
   add(name_of_two("softmax_gradient"), si::fuse<X, X>(softmax_gradient), in<X, X>{}, out<X>{}, of_two);
+}
+
+/// Rows of bytes, as quantized tensors are read back.
+constexpr auto norm_of_bytes = [](auto x) {
+  return si::cast<si::bf16>(si::layer_norm(si::cast<float>(x) * 0.1f, 1e-5f));
+};
+constexpr auto softmax_of_bytes = [](auto x) { return si::softmax(si::cast<float>(x) * 0.1f, last); };
+
+template <auto Width>
+void add_rows_of_bytes(std::int64_t columns, const std::string& suffix) {
+  using X = si::tensor<std::int8_t, si::dyn, Width>;
+  const std::int64_t rows = shape_bytes() / 2 / columns;
+  const settings s{.rows = rows, .width = columns};
+  const std::string at = "_i8_" + std::to_string(rows) + "x" + std::to_string(columns) + suffix;
+  add("layernorm" + at, si::fuse<X>(norm_of_bytes), in<X>{}, out<si::tensor<si::bf16, si::dyn, Width>>{}, s);
+  add("softmax" + at, si::fuse<X>(softmax_of_bytes), in<X>{}, out<si::tensor<float, si::dyn, Width>>{}, s);
 }
 
 constexpr auto unit_length = [](auto x) { return x / si::sqrt(si::sum(x * x) + 1e-6f); };
@@ -84,5 +105,7 @@ void add_all() {
 int main(int argc, char** argv) {
   add_all<float>();
   add_all<si::bf16>();
+  for (const long columns : {264, 1000, 1001, 5000, 12289}) add_rows_of_bytes<width>(columns, "");
+  add_rows_of_bytes<4096>(4096, "_static");
   return run(argc, argv);
 }
