@@ -152,12 +152,13 @@ inline constexpr int row_inputs = [] {
 }();
 /// Does a thread hold 32 values of four bytes of one input, or as many as those take as they lie in memory, in 64
 /// registers? Where it stores none of them, heavier arithmetic of row values has room, too; where it chooses between
-/// them, conditions take registers.
+/// them, conditions take registers, and where bytes are folded beside something else, their conversions do.
 template <class Body>
 inline constexpr bool holds_many =
     !phase_facts<Body>::selects &&
     (phase_facts<Body>::is_light ||
      (phase_facts<Body>::is_light_beside_row && (element_stores<Body> == 0 || computes_anew<Body>(0)))) &&
+    (phase_facts<Body>::widest_load != 1 || phase_facts<Body>::late_company == 0) &&
     phase_facts<Body>::held_bytes <= 4 && phase_facts<Body>::late_bytes <= 8 && row_inputs<Body> <= 1;
 /// How rows of run-time length are held: by up to four threads with two groups each, if there are several phases, or up
 /// to `threads` with `few` or `many`. All have full_of(items) groups at least, so that only the others are asked for

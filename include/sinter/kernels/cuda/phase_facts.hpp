@@ -205,19 +205,19 @@ struct phase_facts<body<S...>> {
   }
 
   /// Bytes of registers per element of a row that are alive between two phases or looks, at worst, if packed values
-  /// and loads of a byte take so many. 0: nothing is gained by holding it.
-  static constexpr int alive_bytes(int packed, int byte) {
+  /// take so many. 0: nothing is gained by holding it.
+  static constexpr int alive_bytes(int packed) {
     int most = folds_evenly ? packed : 0;
     for (int p = 0; p + 1 < phases; ++p) {
       int alive = 0;
       for (int s = 0; s < size; ++s)
         if (packs(s)) alive += stays(s, p) ? packed : 0;
-        else if (waits(s, p, recomputes)) alive += stored_bytes(s) == 1 ? byte : value_bytes(s);
+        else if (waits(s, p, recomputes)) alive += value_bytes(s);
       if (alive > most) most = alive;
     }
     return most;
   }
-  static constexpr int kept_bytes = alive_bytes(2, 4);
+  static constexpr int kept_bytes = alive_bytes(2);
 
   /// Bytes of registers per element of a row that wait at once in a kernel that holds it: between two phases, or until
   /// all of the only one has come. What looks for places among values looks at them twice.
@@ -230,8 +230,13 @@ struct phase_facts<body<S...>> {
         waiting += packs(s) || stored_bytes(s) == 1 ? 2 : 4 * words[s];
     return finds_in_values && waiting < 4 ? 4 : waiting;
   }();
-  /// The same where they are few: of halves nvcc 13.0 unpacks all at once then, bytes wait two to a register or more.
-  static constexpr int unpacked_bytes = phases != 1 ? alive_bytes(4, 2) : held_bytes < 4 ? 4 : held_bytes;
+  /// The same where they are few: of halves nvcc 13.0 unpacks all at once then, and what is computed of them waits,
+  /// too.
+  static constexpr int unpacked_bytes = [] {
+    if (phases == 1) return held_bytes < 4 ? 4 : held_bytes;
+    const int loads = alive_bytes(4), all = waiting_bytes(recomputes && !reads_halves);
+    return loads > all ? loads : all;
+  }();
 
   /// Is it known how many registers the arithmetic takes? And where a thread holds its part of a row and no more?
   static constexpr bool is_light = (is_light_statement<S> && ...);
