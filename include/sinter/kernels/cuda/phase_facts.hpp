@@ -230,12 +230,13 @@ struct phase_facts<body<S...>> {
         waiting += packs(s) || stored_bytes(s) == 1 ? 2 : 4 * words[s];
     return finds_in_values && waiting < 4 ? 4 : waiting;
   }();
-  /// The same where they are few: of halves nvcc 13.0 unpacks all at once then, and what is computed of them waits,
-  /// too.
+  /// The same where they are few: of halves nvcc 13.0 unpacks all at once then, and what is computed waits, too, of
+  /// which it finds room for some unless elements are stored.
+  static constexpr int few_waiting_bytes = waiting_bytes(recomputes && !reads_halves);
   static constexpr int unpacked_bytes = [] {
     if (phases == 1) return held_bytes < 4 ? 4 : held_bytes;
-    const int loads = alive_bytes(4), all = waiting_bytes(recomputes && !reads_halves);
-    return loads > all ? loads : all;
+    const int loads = alive_bytes(4);
+    return stores > 0 && few_waiting_bytes > loads ? few_waiting_bytes : loads;
   }();
 
   /// Is it known how many registers the arithmetic takes? And where a thread holds its part of a row and no more?

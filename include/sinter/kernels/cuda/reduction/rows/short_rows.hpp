@@ -144,7 +144,7 @@ template <class Body>
 constexpr int short_blocks(int neighbours, int values) {
   using phases = phase_facts<Body>;
   if (!phases::is_light || phases::kept_bytes > 4) return 1;
-  const int waiting = values * (phases::unpacked_bytes > 4 ? 2 : 1),
+  const int waiting = values * (phases::unpacked_bytes > 4 || phases::few_waiting_bytes > 4 ? 2 : 1),
             weights = phases::late_bytes > 0 ? 4 + neighbours * ((phases::late_bytes + 3) / 4) : 0,
             registers = 16 + waiting + weights;
   return registers <= 48 ? 10 : registers <= 64 ? 8 : 1;
