@@ -5,7 +5,6 @@
 // matter. No CUDA header is needed here. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "sinter/kernels/cuda/access.hpp"
@@ -356,7 +355,8 @@ struct loose_facts<body<S...>> {
       const std::int64_t near = A::where.step > 0 ? least - start : start - most;
       const std::int64_t far = A::where.step > 0 ? most - start : start - least;
       range.low = near <= 0 ? 0 : static_cast<int>((near + A::reach - 1) / A::reach);
-      range.high = far < 0 ? -1 : static_cast<int>(std::min(far / A::reach, args.numel));
+      const std::int64_t chunks = far / A::reach;
+      range.high = far < 0 ? -1 : static_cast<int>(chunks < args.numel ? chunks : args.numel);
     }
     return range;
   }
