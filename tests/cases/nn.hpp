@@ -39,6 +39,11 @@ TEST_CASE("nn: several phases over rows that registers hold") {
   check_long_bodies<si::tensor<si::bf16, 3, 768>>();
   check_long_bodies<si::tensor<float, 3, 4096>>();
 }
+TEST_CASE("nn: entropies of rows that single elements fill") {
+  using X = si::tensor<si::bf16, 3, 1001>;
+  check<X>([](auto x) { return si::sum(si::softmax(x) * si::log_softmax(x), si::axis<-1>); });
+  check<X>([](auto x) { return std::tuple(si::softmax(x), si::sum(si::softmax(x) * si::log_softmax(x), si::axis<-1>)); });
+}
 TEST_CASE("nn: several phases over rows of bytes") {
   constexpr auto body = [](auto x) { return std::tuple(si::softmax(si::cast<float>(x) * 0.1f), si::cast<si::bf16>(si::layer_norm(si::cast<float>(x), 1e-5f))); };
   check<si::tensor<std::int8_t, 3, 4096>>(body, {{}, {{-128, 127}}});
