@@ -1,6 +1,9 @@
 // The foreign matmul against loops in double precision: dtypes, layouts, batches, broadcast operands, alignments; that
-// it is one kernel for every shape, which plans promise; that it can be captured, also as a thread's first call.
+// it is one kernel for every shape, which plans promise; that it can be captured, also as a thread's first call; that what
+// is declared of cuBLASLt is what its header says.
 // SPDX-License-Identifier: BSL-1.0
+#include <cublasLt.h>
+
 #include <thread>
 
 #include "sinter/kernels/cuda/matmul/foreign.cuh"
@@ -9,6 +12,58 @@
 namespace {
 
 using namespace matmul_test;
+
+#ifndef __CUDA_ARCH__  // where blas.cuh is read
+
+namespace blas = sinter::cuda::blas;
+
+template <class Ours, class Theirs>
+constexpr bool passed_alike = sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
+                              std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
+template <class Ours, class... A, class Theirs, class... B>
+constexpr bool called_alike(Ours (*)(A...), Theirs (*)(B...)) {
+  return passed_alike<Ours, Theirs> && (passed_alike<A, B> && ...);
+}
+template <class Descriptor, class Attribute>
+using setter = blas::status (*)(Descriptor, Attribute, const void*, std::size_t);
+
+static_assert(called_alike(blas::create, cublasLtCreate) && called_alike(blas::destroy, cublasLtDestroy));
+static_assert(called_alike(blas::create_desc, cublasLtMatmulDescCreate) &&
+              called_alike(blas::destroy_desc, cublasLtMatmulDescDestroy));
+static_assert(called_alike(setter<blas::matmul_desc, blas::desc_attribute>(blas::set_attribute),
+                           cublasLtMatmulDescSetAttribute));
+static_assert(called_alike(blas::create_layout, cublasLtMatrixLayoutCreate) &&
+              called_alike(blas::destroy_layout, cublasLtMatrixLayoutDestroy));
+static_assert(called_alike(setter<blas::matrix_layout, blas::layout_attribute>(blas::set_attribute),
+                           cublasLtMatrixLayoutSetAttribute));
+static_assert(called_alike(blas::create_preference, cublasLtMatmulPreferenceCreate) &&
+              called_alike(blas::destroy_preference, cublasLtMatmulPreferenceDestroy));
+static_assert(called_alike(setter<blas::preference, blas::preference_attribute>(blas::set_attribute),
+                           cublasLtMatmulPreferenceSetAttribute));
+static_assert(called_alike(blas::choose, cublasLtMatmulAlgoGetHeuristic) &&
+              called_alike(blas::matmul, cublasLtMatmul));
+
+static_assert(CUBLAS_STATUS_SUCCESS == 0);
+static_assert(int(blas::compute_32f) == CUBLAS_COMPUTE_32F && int(blas::compute_64f) == CUBLAS_COMPUTE_64F);
+static_assert(int(blas::op_n) == CUBLAS_OP_N && int(blas::op_t) == CUBLAS_OP_T);
+static_assert(int(blas::order_row) == CUBLASLT_ORDER_ROW && sizeof(blas::order) == sizeof(std::int32_t));
+static_assert(int(blas::layout_order) == CUBLASLT_MATRIX_LAYOUT_ORDER &&
+              int(blas::layout_batch_count) == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
+              int(blas::layout_strided_batch_offset) == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+static_assert(int(blas::desc_transa) == CUBLASLT_MATMUL_DESC_TRANSA &&
+              int(blas::desc_transb) == CUBLASLT_MATMUL_DESC_TRANSB);
+static_assert(int(blas::pref_max_workspace_bytes) == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
+              int(blas::pref_reduction_scheme_mask) == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
+              blas::reduction_scheme_none == CUBLASLT_REDUCTION_SCHEME_NONE);
+static_assert(int(blas::pref_min_alignment_a_bytes) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
+              int(blas::pref_min_alignment_b_bytes) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES &&
+              int(blas::pref_min_alignment_c_bytes) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES &&
+              int(blas::pref_min_alignment_d_bytes) == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
+static_assert(sizeof(blas::algorithm) == sizeof(cublasLtMatmulAlgo_t) &&
+              sizeof(blas::heuristic_result) == sizeof(cublasLtMatmulHeuristicResult_t) &&
+              offsetof(blas::heuristic_result, algo) == offsetof(cublasLtMatmulHeuristicResult_t, algo));
+
+#endif
 
 struct layout_case {
   bool a_transposed = false, b_transposed = false;

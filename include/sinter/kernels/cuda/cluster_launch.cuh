@@ -2,9 +2,9 @@
 // cluster.cuh's matter. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/cluster.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 
@@ -33,11 +33,11 @@ class cluster_counts {
  public:
   cluster_counts() = default;
   /// Asked for once on each device, of which `known` has a byte for each size.
-  cluster_counts(const void* kernel, int threads, int shared_bytes, std::atomic<std::uint64_t> (&known)[64],
-                 const char* name) {
+  cluster_counts(const void* kernel, int threads, int shared_bytes,
+                 sinter::detail::atomic_number<std::uint64_t> (&known)[64], const char* name) {
     int device = 0;
     check(cudaGetDevice(&device), "cudaGetDevice", name);
-    if (device < 64) counts_ = known[device].load(std::memory_order_relaxed);
+    if (device < 64) counts_ = known[device].load();
     if (counts_ != 0) return;
     counts_ = 1;  // from now on they are known
     for (unsigned blocks = 2; blocks <= most_cluster_blocks; ++blocks) {
@@ -52,7 +52,7 @@ class cluster_counts {
       check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config), "cudaOccupancyMaxActiveClusters", name);
       counts_ |= static_cast<std::uint64_t>(clusters < 255 ? clusters : 255) << 8 * (blocks - 1);
     }
-    if (device < 64) known[device].store(counts_, std::memory_order_relaxed);
+    if (device < 64) known[device].store(counts_);
   }
   /// 0: there are none of this size.
   int of(int blocks) const {

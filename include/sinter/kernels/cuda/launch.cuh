@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/error.cuh"
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/start_rule.hpp"
@@ -89,13 +89,14 @@ void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStream_t s
 }
 
 /// Lets a kernel have more dynamic shared memory than 48 KB. Asked for once on each device, of which `asked` has a bit.
-inline void allow_shared_memory(const void* kernel, int bytes, std::atomic<std::uint64_t>& asked, const char* name) {
+inline void allow_shared_memory(const void* kernel, int bytes, sinter::detail::atomic_number<std::uint64_t>& asked,
+                                const char* name) {
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice", name);
   const std::uint64_t bit = device < 64 ? std::uint64_t(1) << device : 0;
-  if ((asked.load(std::memory_order_acquire) & bit) != 0) return;
+  if ((asked.load() & bit) != 0) return;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "cudaFuncSetAttribute", name);
-  asked.fetch_or(bit, std::memory_order_release);
+  asked.fetch_or(bit);
 }
 
 /// What choices at launch have to know of the current device.
@@ -110,11 +111,11 @@ struct device_limits {
   }
 };
 inline device_limits limits_of_device(const char* name) {
-  static constinit std::atomic<std::uint64_t> known[64];
+  static constinit sinter::detail::atomic_number<std::uint64_t> known[64];
   constexpr std::uint64_t fast_memory = std::uint64_t(1) << 63;
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice", name);
-  std::uint64_t all = device < 64 ? known[device].load(std::memory_order_relaxed) : 0;
+  std::uint64_t all = device < 64 ? known[device].load() : 0;
   if (all == 0) {
     const auto ask = [&](cudaDeviceAttr attribute) -> std::int64_t {
       int value = 0;
@@ -126,7 +127,7 @@ inline device_limits limits_of_device(const char* name) {
     const std::int64_t moved = 2 * ask(cudaDevAttrMemoryClockRate) * ask(cudaDevAttrGlobalMemoryBusWidth) / 8;
     all = static_cast<std::uint64_t>(count << 32 | bytes);
     if (moved > 16 * count * ask(cudaDevAttrClockRate)) all |= fast_memory;
-    if (device < 64) known[device].store(all, std::memory_order_relaxed);
+    if (device < 64) known[device].store(all);
   }
   return {static_cast<int>(all >> 32 & 0x7fffffffu), static_cast<int>(all & 0xffffffffu), (all & fast_memory) != 0};
 }

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/base/owned.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/kernels/host/evaluate.hpp"
@@ -125,7 +125,7 @@ void run_matmul(const Args& args, const matmul_extents& extents, int threads, A 
   const std::int64_t per_thread = ceil_div(size_a, line) * line + ceil_div(size_b, line) * line +
                                   ceil_div(size_c, line) * line * static_cast<std::int64_t>(sizeof...(Bs));
   const sinter::detail::heap_array<T> space(new T[per_thread * threads + line]);
-  std::atomic<std::int64_t> next{0};
+  sinter::detail::atomic_number<std::int64_t> next{0};
 
   parallel_for(0, threads, 1, threads, [&](std::int64_t thread, std::int64_t) {
     T* const own = space.get() + thread * per_thread;
@@ -133,7 +133,7 @@ void run_matmul(const Args& args, const matmul_extents& extents, int threads, A 
     T* const panels_b = panels_a + ceil_div(size_a, line) * line;
     T* const sums = panels_b + ceil_div(size_b, line) * line;
     for (;;) {
-      const std::int64_t tile = next.fetch_add(1, std::memory_order_relaxed);
+      const std::int64_t tile = next.fetch_add(1);
       if (tile >= tiles.count) return;
       const std::int64_t m0 = tile % tiles.down * tiles.rows, n0 = tile / tiles.down % tiles.across * tiles.columns;
       const std::int64_t batch = tile / (tiles.down * tiles.across);

@@ -7,9 +7,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
+
+#include "sinter/base/atomic_number.hpp"
 
 namespace sinter::cpu {
 
@@ -29,14 +30,14 @@ struct job {
   void (*invoke)(void*, std::int64_t, std::int64_t);
   void* context;
   std::int64_t end, grain;
-  std::atomic<std::int64_t> next;
+  sinter::detail::atomic_number<std::int64_t> next;
   int seats;       // workers that may still join
   int inside = 0;  // workers that have joined and not left
   job* link = nullptr;
 
   void work() {
     for (;;) {
-      const std::int64_t first = next.fetch_add(grain, std::memory_order_relaxed);
+      const std::int64_t first = next.fetch_add(grain);
       if (first >= end) return;
       invoke(context, first, end - first < grain ? end : first + grain);
     }

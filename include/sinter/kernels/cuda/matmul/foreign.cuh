@@ -13,34 +13,47 @@ void matmul(const foreign_matmul& m, cudaStream_t stream, const char* name);  //
 
 #else
 
-#include <cublasLt.h>
-
 #include <string>
 
+#include "sinter/base/owned.hpp"
 #include "sinter/kernels/cuda/error.cuh"
+#include "sinter/kernels/cuda/matmul/blas.cuh"
 
 namespace sinter::cuda {
 namespace detail {
 
-inline void check(cublasStatus_t status, const char* call, const char* kernel) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw cuda_error(call, kernel, std::string("cuBLASLt status ") + std::to_string(static_cast<int>(status)));
+inline void check_blas(blas::status status, const char* call, const char* kernel) {
+  if (status != 0) throw cuda_error(call, kernel, std::string("cuBLASLt status ") + std::to_string(status));
 }
 
 /// One handle for each device, made at first use; a thread's own, so that calls need no lock.
-inline cublasLtHandle_t blas_handle(int device, const char* name) {
+inline blas::handle blas_handle(int device, const char* name) {
   constexpr int max_devices = 64;
   struct handles {
-    cublasLtHandle_t of[max_devices] = {};
+    blas::handle of[max_devices] = {};
     ~handles() {
-      for (cublasLtHandle_t h : of)
-        if (h != nullptr) (void)cublasLtDestroy(h);
+      for (blas::handle h : of)
+        if (h != nullptr) (void)blas::destroy(h);
     }
   };
   static thread_local handles mine;
   if (device < 0 || device >= max_devices) throw cuda_error("cublasLtCreate", name, "the device number is above 63");
-  if (mine.of[device] == nullptr) check(cublasLtCreate(&mine.of[device]), "cublasLtCreate", name);
+  if (mine.of[device] == nullptr) check_blas(blas::create(&mine.of[device]), "cublasLtCreate", name);
   return mine.of[device];
+}
+
+/// Descriptors end with their owner.
+struct end_blas {
+  void operator()(blas::matmul_desc d) const { (void)blas::destroy_desc(d); }
+  void operator()(blas::matrix_layout l) const { (void)blas::destroy_layout(l); }
+  void operator()(blas::preference p) const { (void)blas::destroy_preference(p); }
+};
+template <class Descriptor>
+using owned_blas = sinter::detail::owned<Descriptor, end_blas>;
+
+template <class Descriptor, class Attribute, class T>
+void set_attribute(const owned_blas<Descriptor>& of, Attribute attribute, const T& value, const char* name) {
+  check_blas(blas::set_attribute(of.get(), attribute, &value, sizeof(value)), "setting cuBLASLt's attributes", name);
 }
 
 inline cudaDataType_t blas_type(dtype type) {
@@ -58,7 +71,7 @@ inline cudaDataType_t blas_type(dtype type) {
 
 /// A matrix of a call. A column-major one is told to be the transpose of a row-major one.
 struct blas_matrix {
-  cublasLtMatrixLayoutOpaque_t layout{};
+  owned_blas<blas::matrix_layout> layout;
   bool transposed = false;
 
   void describe(cudaDataType_t type, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col,
@@ -68,17 +81,14 @@ struct blas_matrix {
     const std::int64_t stored_rows = row_major ? rows : cols, stored_cols = row_major ? cols : rows;
     std::int64_t leading = row_major ? row : col;
     if (leading < stored_cols) leading = stored_cols;  // a single row: its stride is never used
-    check(cublasLtMatrixLayoutInit(&layout, type, static_cast<std::uint64_t>(stored_rows),
+    blas::matrix_layout made = nullptr;
+    check_blas(blas::create_layout(&made, type, static_cast<std::uint64_t>(stored_rows),
                                    static_cast<std::uint64_t>(stored_cols), leading),
-          "cublasLtMatrixLayoutInit", name);
-    set(CUBLASLT_MATRIX_LAYOUT_ORDER, static_cast<std::int32_t>(CUBLASLT_ORDER_ROW), name);
-    set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batches), name);
-    set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, batch, name);
-  }
-  template <class T>
-  void set(cublasLtMatrixLayoutAttribute_t attribute, T value, const char* name) {
-    check(cublasLtMatrixLayoutSetAttribute(&layout, attribute, &value, sizeof(value)),
-          "cublasLtMatrixLayoutSetAttribute", name);
+               "cublasLtMatrixLayoutCreate", name);
+    layout.reset(made);
+    set_attribute(layout, blas::layout_order, blas::order_row, name);
+    set_attribute(layout, blas::layout_batch_count, static_cast<std::int32_t>(batches), name);
+    set_attribute(layout, blas::layout_strided_batch_offset, batch, name);
   }
 };
 
@@ -106,14 +116,14 @@ inline std::uint32_t alignment_of(const void* p) {
   return alignment;
 }
 
-/// What cublasLtMatmul is given besides the pointers, in memory that nobody has to free. The algorithm is the library's
-/// first choice among those that are one kernel: no workspace, no split of k that a second would add up.
+/// What cublasLtMatmul is given besides the pointers. The algorithm is the library's first choice among those that are
+/// one kernel: no workspace, no split of k that a second would add up.
 struct blas_call {
   blas_matrix a, b, out;
-  cublasLtMatmulDescOpaque_t operation{};
-  cublasLtMatmulAlgo_t algorithm{};
+  owned_blas<blas::matmul_desc> operation;
+  blas::algorithm algorithm{};
 
-  void make(cublasLtHandle_t handle, const blas_problem& problem, const char* name) {
+  void make(blas::handle handle, const blas_problem& problem, const char* name) {
     const foreign_matmul& m = problem.call;
     const matmul_extents& e = m.extents;
     const cudaDataType_t type = blas_type(m.type);
@@ -121,37 +131,31 @@ struct blas_call {
     b.describe(type, e.k, e.n, m.b_row, m.b_col, m.b_batch, e.batch, name);
     out.describe(type, e.m, e.n, m.out_row, 1, m.out_batch, e.batch, name);
     const bool twofold = m.type == dtype::f64;
-    check(cublasLtMatmulDescInit(&operation, twofold ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                                 twofold ? CUDA_R_64F : CUDA_R_32F),
-          "cublasLtMatmulDescInit", name);
-    const auto transpose = [&](cublasLtMatmulDescAttributes_t operand, bool transposed) {
-      const cublasOperation_t how = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-      check(cublasLtMatmulDescSetAttribute(&operation, operand, &how, sizeof(how)), "cublasLtMatmulDescSetAttribute",
-            name);
-    };
-    transpose(CUBLASLT_MATMUL_DESC_TRANSA, a.transposed);
-    transpose(CUBLASLT_MATMUL_DESC_TRANSB, b.transposed);
+    blas::matmul_desc made = nullptr;
+    check_blas(
+        blas::create_desc(&made, twofold ? blas::compute_64f : blas::compute_32f, twofold ? CUDA_R_64F : CUDA_R_32F),
+        "cublasLtMatmulDescCreate", name);
+    operation.reset(made);
+    set_attribute(operation, blas::desc_transa, a.transposed ? blas::op_t : blas::op_n, name);
+    set_attribute(operation, blas::desc_transb, b.transposed ? blas::op_t : blas::op_n, name);
     choose_algorithm(handle, problem.alignment, name);
   }
 
  private:
-  void choose_algorithm(cublasLtHandle_t handle, std::uint32_t alignment, const char* name) {
-    cublasLtMatmulPreferenceOpaque_t preference{};
-    check(cublasLtMatmulPreferenceInit(&preference), "cublasLtMatmulPreferenceInit", name);
-    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-      check(cublasLtMatmulPreferenceSetAttribute(&preference, attribute, &value, sizeof(value)),
-            "cublasLtMatmulPreferenceSetAttribute", name);
-    };
-    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{0});
-    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE});
-    for (const auto side : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-      prefer(side, alignment);
-    cublasLtMatmulHeuristicResult_t result{};
+  void choose_algorithm(blas::handle handle, std::uint32_t alignment, const char* name) {
+    blas::preference made = nullptr;
+    check_blas(blas::create_preference(&made), "cublasLtMatmulPreferenceCreate", name);
+    const owned_blas<blas::preference> preference(made);
+    set_attribute(preference, blas::pref_max_workspace_bytes, std::uint64_t{0}, name);
+    set_attribute(preference, blas::pref_reduction_scheme_mask, blas::reduction_scheme_none, name);
+    for (const auto side : {blas::pref_min_alignment_a_bytes, blas::pref_min_alignment_b_bytes,
+                            blas::pref_min_alignment_c_bytes, blas::pref_min_alignment_d_bytes})
+      set_attribute(preference, side, alignment, name);
+    blas::heuristic_result result{};
     int found = 0;
-    check(cublasLtMatmulAlgoGetHeuristic(handle, &operation, &a.layout, &b.layout, &out.layout, &out.layout,
-                                         &preference, 1, &result, &found),
-          "cublasLtMatmulAlgoGetHeuristic", name);
+    check_blas(blas::choose(handle, operation.get(), a.layout.get(), b.layout.get(), out.layout.get(), out.layout.get(),
+                            preference.get(), 1, &result, &found),
+               "cublasLtMatmulAlgoGetHeuristic", name);
     if (found == 0)
       throw cuda_error("cublasLtMatmulAlgoGetHeuristic", name, "the library knows no algorithm for these operands");
     algorithm = result.algo;
@@ -159,7 +163,7 @@ struct blas_call {
 };
 
 /// The thread's last problems keep their calls, so that a repeated one asks the library nothing.
-inline blas_call& call_for(cublasLtHandle_t handle, const blas_problem& problem, const char* name) {
+inline blas_call& call_for(blas::handle handle, const blas_problem& problem, const char* name) {
   struct remembered {
     blas_problem problem{};
     blas_call call{};
@@ -200,7 +204,7 @@ inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* nam
   }
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice", name);
-  const cublasLtHandle_t handle = blas_handle(device, name);
+  const blas::handle handle = blas_handle(device, name);
   std::uint32_t alignment = alignment_of(m.out);
   for (const void* p : {m.a, m.b}) alignment = alignment_of(p) < alignment ? alignment_of(p) : alignment;
   foreign_matmul problem = m;
@@ -210,9 +214,10 @@ inline void matmul(const foreign_matmul& m, cudaStream_t stream, const char* nam
   const double one_twofold = 1, zero_twofold = 0;
   const void* alpha = m.type == dtype::f64 ? static_cast<const void*>(&one_twofold) : &one;
   const void* beta = m.type == dtype::f64 ? static_cast<const void*>(&zero_twofold) : &zero;
-  check(cublasLtMatmul(handle, &call.operation, alpha, m.a, &call.a.layout, m.b, &call.b.layout, beta, m.out,
-                       &call.out.layout, m.out, &call.out.layout, &call.algorithm, nullptr, 0, stream),
-        "cublasLtMatmul", name);
+  check_blas(
+      blas::matmul(handle, call.operation.get(), alpha, m.a, call.a.layout.get(), m.b, call.b.layout.get(), beta, m.out,
+                   call.out.layout.get(), m.out, call.out.layout.get(), &call.algorithm, nullptr, 0, stream),
+      "cublasLtMatmul", name);
 }
 
 }  // namespace sinter::cuda

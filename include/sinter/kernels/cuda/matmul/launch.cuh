@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/matmul/matmul.cuh"
 
@@ -50,7 +51,7 @@ void launch_tiles(matmul_problem<A, Bs, Epilogue>& problem, const Args& args, cu
   void (*const kernel)(Args, matmul_problem<A, Bs, Epilogue>) = &matmul_kernel<Tile, A, Bs, Epilogue, Args>;
   const void* const function = reinterpret_cast<const void*>(kernel);
   if constexpr (block::shared_bytes > shared_without_asking) {
-    static constinit std::atomic<std::uint64_t> asked{0};
+    static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
     detail::allow_shared_memory(function, block::shared_bytes, asked, name);
   }
   void* parameters[] = {const_cast<Args*>(&args), &problem};

@@ -2,9 +2,9 @@
 // part has. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/scan/column_clusters.cuh"
 
 namespace sinter::cuda::detail {
@@ -113,8 +113,8 @@ constexpr column_cluster_choice choose_column_clusters(Facts, const scanned_colu
 
 /// How a body is scanned so; no stripes: it is left to rings (column_ring.cuh). Those are quicker at rows of whole
 /// sectors of elements of four bytes, and as quick at other rows of whole vectors; but of few columns many blocks share
-/// a stripe there, or have none. What they reach of a copy's speed is the least that a share must have. Where rows begin anywhere, a stripe must not read beside its columns what another one
-/// has written over.
+/// a stripe there, or have none. What they reach of a copy's speed is the least that a share must have. Where rows
+/// begin anywhere, a stripe must not read beside its columns what another one has written over.
 template <class Body, class Clusters, class Args>
 column_cluster_choice find_column_clusters(const Args& args, const Clusters& clusters_of, const device_limits& limits) {
   using facts = column_cluster_facts<Body>;
@@ -137,7 +137,7 @@ column_cluster_choice find_column_clusters(const Args& args, const Clusters& clu
 template <class Body, bool Alone, class Args>
 auto column_cluster_kernel(const device_limits& limits, const char* name) {
   void (*const kernel)(Args, column_cluster_share) = &scan_columns_in_clusters<Body, Alone, Args>;
-  static constinit std::atomic<std::uint64_t> asked{0};
+  static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   return kernel;
 }
@@ -151,7 +151,7 @@ bool launch_column_clusters(body<S...>, const Args& args, kernel_memory& memory,
     const device_limits limits = limits_of_device(name);
     const auto alone = column_cluster_kernel<B, true, Args>(limits, name),
                together = column_cluster_kernel<B, false, Args>(limits, name);
-    static constinit std::atomic<std::uint64_t> known[64];
+    static constinit sinter::detail::atomic_number<std::uint64_t> known[64];
     const cluster_counts counts(reinterpret_cast<const void*>(together), column_cluster_warps<false>::threads,
                                 limits.shared_bytes, known, name);
     const auto clusters_of = [&](int blocks) { return blocks == 1 ? limits.multiprocessors : counts.of(blocks); };

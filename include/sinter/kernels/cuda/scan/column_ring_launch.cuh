@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/scan/column_ring.cuh"
@@ -86,7 +86,7 @@ void launch_column_ring(body<S...>, const Args& args, const column_ring_work& wo
                                 stripe.told,
                                 turns};
   void (*const kernel)(Args, column_ring_share) = &scan_columns_in_ring<B, Stripe, Args>;
-  static constinit std::atomic<std::uint64_t> asked{0};
+  static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   const int blocks = (at_once < work.stripes ? at_once : work.stripes) * stripe.blocks;
   launch(start_rule::together, kernel, dim3(static_cast<unsigned>(blocks)), dim3(facts::threads),

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/reduction/launch.cuh"
 #include "sinter/kernels/cuda/scan/column.cuh"
 #include "sinter/kernels/cuda/scan/column_cluster_launch.cuh"
@@ -108,7 +108,7 @@ bool launch_scan_ring(body<S...>, const Args& args, kernel_memory& memory, cudaS
                               static_cast<int>(parts),
                               {slots, slots * 5 / 8, slots / 3}};
   void (*const kernel)(Args, scan_ring_share, row_shift) = &scan_in_ring<B, Args>;
-  static constinit std::atomic<std::uint64_t> asked{0};
+  static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   const int most = limits.multiprocessors < most_ring_blocks ? limits.multiprocessors : most_ring_blocks;
   launch(start_rule::together, kernel, dim3(static_cast<unsigned>(most < share.parts ? most : share.parts)),

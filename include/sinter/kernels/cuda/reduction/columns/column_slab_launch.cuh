@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/cluster_launch.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_slabs.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_walked.hpp"
@@ -165,7 +165,7 @@ template <class Body, bool Channels = false, class Args>
 void launch_slabs_as(const column_slab_choice& choice, const slab_columns& all, const Args& args, cudaStream_t stream,
                      const char* name) {
   void (*const kernel)(Args, column_slab_share) = &reduction_column_slabs<Body, Channels, Args>;
-  static constinit std::atomic<std::uint64_t> asked{0};
+  static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), all.shared_bytes, asked, name);
   const column_slab_share& share = choice.share;
   const dim3 grid(static_cast<unsigned>(blocks_of(share, all))), block(static_cast<unsigned>(choice.threads));

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <limits>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_held.cuh"
@@ -176,7 +176,7 @@ void launch_column_teams(body<S...>, const Args& args, kernel_memory& memory, cu
   const int most = two ? of_two : limits.shared_bytes - team_storage<B>,
             blocks = (two ? 2 : 1) * limits.multiprocessors;
   void (*const kernel)(Args, team_share) = &reduction_column_teams<B, Width, items, Index, Args>;
-  static constinit std::atomic<std::uint64_t> asked{0};
+  static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
   if (loads::bytes > 0) allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
   const sinter::detail::column_teams shape = shared::choose(args.numel, args.rnumel);
   team_share share{nullptr, memory.states(), shape.tiles};

@@ -1,9 +1,9 @@
 // Launches rows that groups of warps share: which can be. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/cluster_launch.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/reduction/rows/grouped.cuh"
@@ -69,7 +69,7 @@ bool launch_grouped(body<S...>, const Args& args, kernel_memory& memory, cudaStr
     if (bytes < least_grouped_bytes<B>(limits.fast_memory, anywhere, Rnumel < 0)) return false;
     void (*const kernel)(Args, group_share, row_shift) = &reduction_grouped<B, width, items, Args>;
     const auto* const address = reinterpret_cast<const void*>(kernel);
-    static constinit std::atomic<std::uint64_t> asked{0}, known_clusters[64]{};
+    static constinit sinter::detail::atomic_number<std::uint64_t> asked{0}, known_clusters[64]{};
     allow_shared_memory(address, limits.shared_bytes, asked, name);
     const cluster_counts clusters(address, grouped_threads, limits.shared_bytes, known_clusters, name);
     const auto bytes_of = [](const group_share& share) { return grouped_memory<B, width>(share).all; };

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/even_fold.cuh"
@@ -257,7 +257,7 @@ bool launch_staged(body<S...>, const Args& args, cudaStream_t stream, const char
     const int bytes = wanted < least_bytes ? least_bytes : wanted;
     constexpr int least = phases::is_light && phases::kept_bytes <= 4 && staged::facts.count <= 2 ? 2 : 1;
     void (*const kernel)(Args, typename staged::places) = &reduction_staged<held, Width, least, Args>;
-    static constinit std::atomic<std::uint64_t> asked{0};
+    static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
     allow_shared_memory(reinterpret_cast<const void*>(kernel), most, asked, name);
     const int all = limits.shared_bytes + 1024;  // of a multiprocessor
     const int spare = choose_spare(all, bytes + others, places.row_bytes, places.shared_bytes);

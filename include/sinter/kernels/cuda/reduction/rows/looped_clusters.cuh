@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/cluster.cuh"
 #include "sinter/kernels/cuda/cluster_launch.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
@@ -55,7 +55,7 @@ namespace detail {
 template <int Width, int Items, int MaxBlock, class Index, class... S, class Args>
 bool launch_looped_clusters(body<S...>, const Args& args, cudaStream_t stream, const char* name) {
   void (*const kernel)(Args, int) = &reduction_looped_clusters<body<S...>, Width, Items, MaxBlock, Index, Args>;
-  static constinit std::atomic<std::uint64_t> known[64]{};
+  static constinit sinter::detail::atomic_number<std::uint64_t> known[64]{};
   const cluster_counts counts(reinterpret_cast<const void*>(kernel), MaxBlock, 0, known, name);
   constexpr std::int64_t tile = MaxBlock * Width * Items;
   int blocks = most_cluster_blocks;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
+#include "sinter/base/atomic_number.hpp"
 #include "sinter/kernels/cuda/cluster_launch.cuh"
 #include "sinter/kernels/cuda/kernel_memory.cuh"
 #include "sinter/kernels/cuda/reduction/rows/streamed.cuh"
@@ -77,7 +77,7 @@ class stream_plan {
     const std::int64_t tiles = (args.rnumel / Piece::width * Piece::width + Piece::lanes - 1) / Piece::lanes;
     const std::int64_t most = sinter::detail::most_parts(args.numel, args.rnumel, shared::row_bytes);
     bytes_ = streamed_storage<Body> + Piece::bytes(slots);
-    static constinit std::atomic<std::uint64_t> asked{0};
+    static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
     allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
     cluster_counts clusters;
     // Two blocks of a multiprocessor hide what they wait for; those of a cluster wait less.
@@ -113,7 +113,7 @@ class stream_plan {
 
  private:
   static constexpr void (*kernel)(Args, stream_share, row_shift) = Piece::template kernel<Args>;
-  static inline constinit std::atomic<std::uint64_t> known_clusters_[64]{};
+  static inline constinit sinter::detail::atomic_number<std::uint64_t> known_clusters_[64]{};
   const Args& args_;
   const char* name_;
   int slots_ = 0, bytes_ = 0;
