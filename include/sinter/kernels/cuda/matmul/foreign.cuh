@@ -14,6 +14,7 @@ void matmul(const foreign_matmul& m, cudaStream_t stream, const char* name);  //
 #else
 
 #include <string>
+#include <type_traits>
 
 #include "sinter/base/owned.hpp"
 #include "sinter/kernels/cuda/error.cuh"
@@ -26,30 +27,33 @@ inline void check_blas(blas::status status, const char* call, const char* kernel
   if (status != 0) throw cuda_error(call, kernel, std::string("cuBLASLt status ") + std::to_string(status));
 }
 
-/// One handle for each device, made at first use; a thread's own, so that calls need no lock.
-inline blas::handle blas_handle(int device, const char* name) {
-  constexpr int max_devices = 64;
-  struct handles {
-    blas::handle of[max_devices] = {};
-    ~handles() {
-      for (blas::handle h : of)
-        if (h != nullptr) (void)blas::destroy(h);
-    }
-  };
-  static thread_local handles mine;
-  if (device < 0 || device >= max_devices) throw cuda_error("cublasLtCreate", name, "the device number is above 63");
-  if (mine.of[device] == nullptr) check_blas(blas::create(&mine.of[device]), "cublasLtCreate", name);
-  return mine.of[device];
-}
-
-/// Descriptors end with their owner.
+/// What the library has made ends with its owner.
 struct end_blas {
+  void operator()(blas::handle h) const { (void)blas::destroy(h); }
   void operator()(blas::matmul_desc d) const { (void)blas::destroy_desc(d); }
   void operator()(blas::matrix_layout l) const { (void)blas::destroy_layout(l); }
   void operator()(blas::preference p) const { (void)blas::destroy_preference(p); }
 };
-template <class Descriptor>
-using owned_blas = sinter::detail::owned<Descriptor, end_blas>;
+template <class Made>
+using owned_blas = sinter::detail::owned<Made, end_blas>;
+
+/// What `create` makes of the arguments. Errors: cuda_error.
+template <class Made, class... Args>
+owned_blas<Made> made_by(blas::status (*create)(Made*, Args...), const char* call, const char* name,
+                         std::type_identity_t<Args>... arguments) {
+  Made made = nullptr;
+  check_blas(create(&made, arguments...), call, name);
+  return owned_blas<Made>(made);
+}
+
+/// One handle for each device, made at first use; a thread's own, so that calls need no lock.
+inline blas::handle blas_handle(int device, const char* name) {
+  constexpr int max_devices = 64;
+  static thread_local owned_blas<blas::handle> mine[max_devices];
+  if (device < 0 || device >= max_devices) throw cuda_error("cublasLtCreate", name, "the device number is above 63");
+  if (!mine[device]) mine[device] = made_by(blas::create, "cublasLtCreate", name);
+  return mine[device].get();
+}
 
 template <class Descriptor, class Attribute, class T>
 void set_attribute(const owned_blas<Descriptor>& of, Attribute attribute, const T& value, const char* name) {
@@ -81,11 +85,8 @@ struct blas_matrix {
     const std::int64_t stored_rows = row_major ? rows : cols, stored_cols = row_major ? cols : rows;
     std::int64_t leading = row_major ? row : col;
     if (leading < stored_cols) leading = stored_cols;  // a single row: its stride is never used
-    blas::matrix_layout made = nullptr;
-    check_blas(blas::create_layout(&made, type, static_cast<std::uint64_t>(stored_rows),
-                                   static_cast<std::uint64_t>(stored_cols), leading),
-               "cublasLtMatrixLayoutCreate", name);
-    layout.reset(made);
+    layout = made_by(blas::create_layout, "cublasLtMatrixLayoutCreate", name, type,
+                     static_cast<std::uint64_t>(stored_rows), static_cast<std::uint64_t>(stored_cols), leading);
     set_attribute(layout, blas::layout_order, blas::order_row, name);
     set_attribute(layout, blas::layout_batch_count, static_cast<std::int32_t>(batches), name);
     set_attribute(layout, blas::layout_strided_batch_offset, batch, name);
@@ -131,11 +132,8 @@ struct blas_call {
     b.describe(type, e.k, e.n, m.b_row, m.b_col, m.b_batch, e.batch, name);
     out.describe(type, e.m, e.n, m.out_row, 1, m.out_batch, e.batch, name);
     const bool twofold = m.type == dtype::f64;
-    blas::matmul_desc made = nullptr;
-    check_blas(
-        blas::create_desc(&made, twofold ? blas::compute_64f : blas::compute_32f, twofold ? CUDA_R_64F : CUDA_R_32F),
-        "cublasLtMatmulDescCreate", name);
-    operation.reset(made);
+    operation = made_by(blas::create_desc, "cublasLtMatmulDescCreate", name,
+                        twofold ? blas::compute_64f : blas::compute_32f, twofold ? CUDA_R_64F : CUDA_R_32F);
     set_attribute(operation, blas::desc_transa, a.transposed ? blas::op_t : blas::op_n, name);
     set_attribute(operation, blas::desc_transb, b.transposed ? blas::op_t : blas::op_n, name);
     choose_algorithm(handle, problem.alignment, name);
@@ -143,9 +141,7 @@ struct blas_call {
 
  private:
   void choose_algorithm(blas::handle handle, std::uint32_t alignment, const char* name) {
-    blas::preference made = nullptr;
-    check_blas(blas::create_preference(&made), "cublasLtMatmulPreferenceCreate", name);
-    const owned_blas<blas::preference> preference(made);
+    const auto preference = made_by(blas::create_preference, "cublasLtMatmulPreferenceCreate", name);
     set_attribute(preference, blas::pref_max_workspace_bytes, std::uint64_t{0}, name);
     set_attribute(preference, blas::pref_reduction_scheme_mask, blas::reduction_scheme_none, name);
     for (const auto side : {blas::pref_min_alignment_a_bytes, blas::pref_min_alignment_b_bytes,
