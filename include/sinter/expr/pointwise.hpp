@@ -15,62 +15,37 @@ constexpr dtype operand_type() {
   else return common_type<Rest...>();
 }
 
+/// The sentences of each op, in functions that are only instantiated to fail; their arguments are the numbers involved.
+/// nvcc prints the whole line with the sentence, and all rows of a table are one: the pragma begins a new one for each.
 template <op What>
-struct named {};
-
-/// The sentences of what an op's row can refuse, in functions that are only instantiated to fail; their arguments are
-/// the numbers involved. nvcc prints the whole line with the sentence, and all rows of a table are one: the pragma
-/// begins a new one for each.
-#define SINTER_NEXT_LINE _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic pop")
-#define SINTER_REFUSE_EXTENTS_1(NAME)
-#define SINTER_REFUSE_EXTENTS_2(NAME) SINTER_REFUSE_EXTENTS(NAME, #NAME "(a, b): ")
-#define SINTER_REFUSE_EXTENTS_3(NAME) SINTER_REFUSE_EXTENTS(NAME, #NAME "(a, b, c): ")
-#define SINTER_REFUSE_EXTENTS(NAME, CALL)                                                                 \
-  SINTER_NEXT_LINE template <int Axis, number A, number B>                                                \
-  constexpr void refuse_extents(named<op::NAME>) {                                                        \
-    static_assert(A == B, CALL "the extents do not broadcast; each pair must be equal or contain a one"); \
-  }
-#define SINTER_REFUSE_TYPES_keep(NAME, CALL)
-#define SINTER_REFUSE_TYPES_floating(NAME, CALL)
-#define SINTER_REFUSE_TYPES_comparison(NAME, CALL)
-#define SINTER_REFUSE_TYPES_logical(NAME, CALL)
-#define SINTER_REFUSE_TYPES_select(NAME, CALL)
-#define SINTER_REFUSE_TYPES_numeric(NAME, CALL)                                                                    \
-  SINTER_NEXT_LINE template <dtype T>                                                                              \
-  constexpr void refuse_type(named<op::NAME>) {                                                                    \
-    static_assert(T != dtype::boolean, CALL "bool has no arithmetic here; cast the operands or use a logical op"); \
-  }
-// (bool is refused for shifts only)
-#define SINTER_REFUSE_TYPES_bitwise(NAME, CALL)                                                                    \
-  SINTER_NEXT_LINE template <dtype T>                                                                              \
-  constexpr void refuse_type(named<op::NAME>) {                                                                    \
-    static_assert(!is_floating(T), CALL "floating-point operands have no bits to work on; cast them to integers"); \
-    static_assert(T != dtype::boolean, CALL "bool cannot be shifted; cast the operands to integers");              \
-  }
-#define SINTER_REFUSE_TYPES_shift SINTER_REFUSE_TYPES_bitwise
+struct refuse;
 #define SINTER_OPERANDS_1 "(x): "
 #define SINTER_OPERANDS_2 "(a, b): "
 #define SINTER_OPERANDS_3 "(a, b, c): "
-#define SINTER_DEFINE_REFUSALS(NAME, ARITY, RULE, ...) \
-  SINTER_REFUSE_EXTENTS_##ARITY(NAME) SINTER_REFUSE_TYPES_##RULE(NAME, #NAME SINTER_OPERANDS_##ARITY)
-SINTER_POINTWISE_OPS(SINTER_DEFINE_REFUSALS)
-#undef SINTER_NEXT_LINE
-#undef SINTER_REFUSE_EXTENTS_1
-#undef SINTER_REFUSE_EXTENTS_2
-#undef SINTER_REFUSE_EXTENTS_3
-#undef SINTER_REFUSE_EXTENTS
-#undef SINTER_REFUSE_TYPES_keep
-#undef SINTER_REFUSE_TYPES_floating
-#undef SINTER_REFUSE_TYPES_comparison
-#undef SINTER_REFUSE_TYPES_logical
-#undef SINTER_REFUSE_TYPES_select
-#undef SINTER_REFUSE_TYPES_numeric
-#undef SINTER_REFUSE_TYPES_bitwise
-#undef SINTER_REFUSE_TYPES_shift
+#define SINTER_DEFINE_REFUSAL(NAME, ARITY, RULE, ...)                                                       \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic pop") template <>                                  \
+  struct refuse<op::NAME> {                                                                                 \
+    template <int Axis, number A, number B>                                                                 \
+    static constexpr void extents() {                                                                       \
+      static_assert(A == B, #NAME SINTER_OPERANDS_##ARITY                                                   \
+                    "the extents do not broadcast; each pair must be equal or contain a one");              \
+    }                                                                                                       \
+    template <dtype T>                                                                                      \
+    static constexpr void type() {                                                                          \
+      constexpr bool takes_bool = dtype_rule::RULE != dtype_rule::numeric;                                  \
+      static_assert(takes_bool || T != dtype::boolean, #NAME SINTER_OPERANDS_##ARITY                        \
+                    "bool has no arithmetic here; cast the operands or use a logical op");                  \
+      static_assert(!takes_bool || T == dtype::boolean || is_integral(T), #NAME SINTER_OPERANDS_##ARITY     \
+                    "floating-point operands have no bits to work on; cast them to integers");              \
+      static_assert(dtype_rule::RULE != dtype_rule::shift || T != dtype::boolean,                           \
+                    #NAME SINTER_OPERANDS_##ARITY "bool cannot be shifted; cast the operands to integers"); \
+    }                                                                                                       \
+  };
+SINTER_POINTWISE_OPS(SINTER_DEFINE_REFUSAL)
+#undef SINTER_DEFINE_REFUSAL
 #undef SINTER_OPERANDS_1
 #undef SINTER_OPERANDS_2
 #undef SINTER_OPERANDS_3
-#undef SINTER_DEFINE_REFUSALS
 
 template <op What, class... A>
 constexpr auto pointwise(const A&... a) {
@@ -79,11 +54,11 @@ constexpr auto pointwise(const A&... a) {
   constexpr op_dtypes types = infer_dtypes(What, operand_type<What, A...>());
   trace* t = graph_of(a...);
   if constexpr (!broadcasted.ok) {
-    refuse_extents<broadcasted.axis, broadcasted.a, broadcasted.b>(named<What>());
+    refuse<What>::template extents<broadcasted.axis, broadcasted.a, broadcasted.b>();
     t->refused = true;
   }
   if constexpr (!types.valid) {
-    refuse_type<types.operands>(named<What>());
+    refuse<What>::template type<types.operands>();
     t->refused = true;
   }
   const origin_scope call(t, row(What).name);
