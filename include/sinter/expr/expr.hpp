@@ -10,9 +10,15 @@
 
 namespace sinter {
 
+namespace detail::operators {
+/// What is derived from it finds the operators of expressions. Nothing else does: a compiler would weigh them wherever
+/// this library compares two of its own enumerators.
+struct base {};
+}  // namespace detail::operators
+
 /// An array of element type `Type` and extents `Shape` that a fused function computes.
 template <dtype Type, extents Shape>
-class expr {
+class expr : detail::operators::base {
  public:
   static constexpr dtype type = Type;
   static constexpr extents shape = Shape;

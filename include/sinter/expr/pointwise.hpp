@@ -93,6 +93,8 @@ constexpr auto cast(expr<From, S> x) {
   return expr<dtype_of<T>, S>(t, t->add(op::cast, dtype_of<T>, S, x.id()));
 }
 
+namespace detail::operators {
+
 #define SINTER_DEFINE_BINARY_OPERATOR(SYMBOL, NAME)                                             \
   template <detail::operand A, detail::operand B>                                               \
   requires(detail::is_expr<A> || detail::is_expr<B>) constexpr auto operator SYMBOL(A a, B b) { \
@@ -131,4 +133,5 @@ constexpr auto operator~(expr<T, S> x) {
   return detail::pointwise<op::bitwise_not>(x);
 }
 
+}  // namespace detail::operators
 }  // namespace sinter
