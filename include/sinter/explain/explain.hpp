@@ -9,7 +9,7 @@ namespace sinter {
 
 namespace detail::views {
 
-std::string names_of(const auto& r, const std::vector<int>& items) {
+std::string names_of(const auto& r, const list<int>& items) {
   std::string text;
   for (int i : items) {
     const report::item& item = r.items[i];
@@ -28,7 +28,7 @@ std::string kernels_text(const auto& r) {
     append(text, {"       writes ", names_of(r, kernel.writes), "\n"});
   }
   if (r.buffers.empty()) return text;
-  std::vector<int> items;
+  list<int> items;
   for (const report::buffer& b : r.buffers) items.push_back(b.item);
   append(text, {"workspace: ", counted(items.size(), "buffer"), " (", names_of(r, items), ")\n"});
   return text;

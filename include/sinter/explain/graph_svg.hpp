@@ -12,7 +12,7 @@ namespace sinter::detail::views {
 template <class Report>
 class graph_svg {
  public:
-  explicit graph_svg(const Report& r) : r_(r), last_reader_(r.items.size(), -1), departures_(r.items.size()) {
+  explicit graph_svg(const Report& r) : r_(r), last_reader_(r.items.size(), -1), departures_(r.items.size(), {}) {
     for (const report::item& item : r.items)
       for (int from : item.reads)
         if (item.kernel > last_reader_[from]) last_reader_[from] = item.kernel;
@@ -42,7 +42,7 @@ class graph_svg {
   /// A line in a kernel, by the vertices of the layered drawing.
   struct line {
     int from, to;
-    std::vector<int> path;
+    list<int> path;
   };
   /// What leaves a kernel: as a result of the function, or (output < 0) for a later kernel.
   struct departure {
@@ -52,10 +52,10 @@ class graph_svg {
   static constexpr std::size_t longest_name = 48;
 
   const Report& r_;
-  std::vector<int> last_reader_;  ///< of each item: a kernel
-  std::vector<point> departures_;
-  std::vector<arrival> arrivals_;
-  std::vector<rectangle> kernels_;
+  list<int> last_reader_;  ///< of each item: a kernel
+  list<point> departures_;
+  list<arrival> arrivals_;
+  list<rectangle> kernels_;
   std::string boxes_, edges_, names_, nodes_, refusals_;
   double y_ = 8, left_ = 0, right_ = 0;
 
@@ -87,7 +87,7 @@ class graph_svg {
   }
 
   /// A line from stop to stop, straight through each (from its top to its bottom) and curved between them.
-  void add_edge(int from, int to, const std::vector<point>& tops, const std::vector<point>& bottoms, bool arrow) {
+  void add_edge(int from, int to, const list<point>& tops, const list<point>& bottoms, bool arrow) {
     std::string path = "M" + at(bottoms[0]);
     for (std::size_t i = 1; i < tops.size(); ++i) {
       const double middle = (bottoms[i - 1].y + tops[i].y) / 2;
@@ -102,13 +102,13 @@ class graph_svg {
   /// what it waits for; the last row is what leaves it.
   struct band {
     layered_drawing<double> d;
-    std::vector<int> members, sources;  ///< items
-    std::vector<int> vertex;            ///< of each item in this kernel or before it
-    std::vector<departure> leaving;
-    std::vector<line> lines;
+    list<int> members, sources;  ///< items
+    list<int> vertex;            ///< of each item in this kernel or before it
+    list<departure> leaving;
+    list<line> lines;
     int last_row = 0;
     rectangle box;
-    std::vector<double> tops, bottoms;  ///< of the rows
+    list<double> tops, bottoms;  ///< of the rows
 
     point top(int v) const { return {d[v].x - box.middle(), tops[d[v].row]}; }
     point bottom(int v) const { return {d[v].x - box.middle(), bottoms[d[v].row]}; }
@@ -116,7 +116,7 @@ class graph_svg {
 
   void add_kernel(int k) {
     band b;
-    b.vertex.assign(r_.items.size(), -1);
+    b.vertex = list<int>(r_.items.size(), -1);
     add_members(k, b);
     add_departures(k, b);
     b.d.place();
@@ -136,8 +136,8 @@ class graph_svg {
         departures_[e.item] = b.bottom(e.vertex);
     }
     for (const line& l : b.lines) {
-      std::vector<point> tops, bottoms;
-      const point start = b.top(l.path.front()), end = b.bottom(l.path.back());
+      list<point> tops, bottoms;
+      const point start = b.top(l.path[0]), end = b.bottom(l.path.back());
       if (!is_input(l.from) && r_.items[l.from].kernel != k) tops.push_back(start), bottoms.push_back(start);
       for (int v : l.path) tops.push_back(b.top(v)), bottoms.push_back(b.bottom(v));
       if (l.to < 0) tops.push_back(end), bottoms.push_back(end);
@@ -147,7 +147,7 @@ class graph_svg {
 
   /// The nodes of a kernel, what they read, and the lines to them.
   void add_members(int k, band& b) {
-    std::vector<int> row(r_.items.size(), 0);
+    list<int> row(r_.items.size(), 0);
     for (int i = r_.num_inputs; i < r_.num_items(); ++i) {
       if (r_.items[i].kernel != k) continue;
       b.members.push_back(i);
@@ -231,7 +231,7 @@ class graph_svg {
     struct lane {
       int item, first, last, column;
     };
-    std::vector<lane> lanes;
+    list<lane> lanes;
     const double base = right_ + 14;
     for (const arrival& a : arrivals_) {
       const point from = departures_[a.item];
@@ -261,7 +261,7 @@ class graph_svg {
   /// Two kernels that were refused, each pair once.
   void add_refusals() {
     const double base = left_;
-    std::vector<int> used(r_.kernels.size(), 0);
+    list<int> used(r_.kernels.size(), 0);
     int row = -1;
     for (const report::verdict& v : r_.verdicts) {
       if (!v.stands) continue;

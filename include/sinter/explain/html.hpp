@@ -101,9 +101,9 @@ std::string graph_section(const auto& r) {
 }
 
 std::string kernels_section(const auto& r) {
-  const auto items = [&](const std::vector<int>& list) {
+  const auto items = [&](const list<int>& places) {
     std::string text;
-    for (int i : list)
+    for (int i : places)
       text += (text.empty() ? "" : ", ") + code(r.items[i].name()) + " " +
               tag("span", {{"class", "note shape"}}, escaped(r.items[i].shape));
     return text.empty() ? "nothing" : text;

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+
+#include "sinter/base/list.hpp"
 
 namespace sinter::detail::views {
 
@@ -19,15 +20,15 @@ class layered_drawing {
     Real wish = 0;
     Real weight = 1;    ///< how strongly it is drawn to where it is, by all that draws it
     bool bend = false;
-    std::vector<int> up, down;
+    list<int> up, down;
   };
   static constexpr Real gap = 18;
 
   int add(int row, Real width) {
-    vertices_.emplace_back();
+    vertices_.push_back({});
     vertex& v = vertices_.back();
     v.row = row, v.width = width;
-    if (row >= static_cast<int>(rows_.size())) rows_.resize(row + 1);
+    while (row >= static_cast<int>(rows_.size())) rows_.push_back({});
     const int id = static_cast<int>(vertices_.size()) - 1;
     rows_[row].push_back(id);
     return id;
@@ -35,8 +36,8 @@ class layered_drawing {
   void wish(int v, Real x, Real pull) { vertices_[v].wish = x, vertices_[v].pull = pull; }
 
   /// An edge downwards, bent where it crosses rows. Returns its vertices from `from` to `to`.
-  std::vector<int> connect(int from, int to) {
-    std::vector<int> path{from};
+  list<int> connect(int from, int to) {
+    list<int> path{from};
     for (int row = vertices_[from].row + 1; row < vertices_[to].row; ++row) {
       int bend = -1;
       for (const trunk& t : trunks_)
@@ -56,11 +57,11 @@ class layered_drawing {
 
   /// Orders the rows by the places of their neighbours, from both sides in turn, then straightens.
   void place() {
-    for (std::vector<int>& row : rows_) separate(row);
+    for (list<int>& row : rows_) separate(row);
     for (int sweep = 0; sweep < 12; ++sweep) {
       const bool downwards = sweep % 2 == 0;
       for (std::size_t i = 0; i < rows_.size(); ++i) {
-        std::vector<int>& row = rows_[downwards ? i : rows_.size() - 1 - i];
+        list<int>& row = rows_[downwards ? i : rows_.size() - 1 - i];
         for (int v : row) draw(v, downwards, !downwards);
         sort(row);
         separate(row);
@@ -68,22 +69,22 @@ class layered_drawing {
     }
     for (int sweep = 0; sweep < 8; ++sweep)
       for (std::size_t i = 0; i < rows_.size(); ++i) {
-        std::vector<int>& row = rows_[sweep % 2 == 0 ? i : rows_.size() - 1 - i];
+        list<int>& row = rows_[sweep % 2 == 0 ? i : rows_.size() - 1 - i];
         for (int v : row) draw(v, true, true);
         separate(row);
       }
   }
 
   const vertex& operator[](int v) const { return vertices_[v]; }
-  const std::vector<std::vector<int>>& rows() const { return rows_; }
+  const list<list<int>>& rows() const { return rows_; }
 
  private:
   struct trunk {
     int from, bend;
   };
-  std::vector<vertex> vertices_;
-  std::vector<std::vector<int>> rows_;
-  std::vector<trunk> trunks_;
+  list<vertex> vertices_;
+  list<list<int>> rows_;
+  list<trunk> trunks_;
 
   void link(int from, int to) {
     vertices_[from].down.push_back(to);
@@ -105,7 +106,7 @@ class layered_drawing {
     if (weight > 0) self.x = total / weight, self.weight = weight;
   }
 
-  void sort(std::vector<int>& row) {  // stable; rows are short
+  void sort(list<int>& row) {  // stable; rows are short
     for (std::size_t i = 1; i < row.size(); ++i)
       for (std::size_t j = i; j > 0 && vertices_[row[j]].x < vertices_[row[j - 1]].x; --j) {
         const int v = row[j];
@@ -115,13 +116,13 @@ class layered_drawing {
 
   /// Moves the vertices of a row apart, in their order and as little as possible: neighbours that are too near form
   /// blocks, and each block stands at the mean of what its members want.
-  void separate(std::vector<int>& row) {
+  void separate(list<int>& row) {
     struct block {
       Real total, weight;
       std::size_t size;
     };
-    std::vector<block> blocks;
-    std::vector<Real> offsets;
+    list<block> blocks;
+    list<Real> offsets;
     Real offset = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const vertex& v = vertices_[row[i]];

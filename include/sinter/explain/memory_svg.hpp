@@ -20,7 +20,7 @@ class offset_scale {
       heights_.push_back(i == 0 ? top : heights_.back() + (height < least ? least : height));
     }
   }
-  const std::vector<std::int64_t>& offsets() const { return offsets_; }
+  const list<std::int64_t>& offsets() const { return offsets_; }
   double operator()(std::int64_t offset) const {
     std::size_t i = 0;
     while (offsets_[i] < offset) ++i;
@@ -28,13 +28,15 @@ class offset_scale {
   }
 
  private:
-  std::vector<std::int64_t> offsets_;
-  std::vector<double> heights_;
+  list<std::int64_t> offsets_;
+  list<double> heights_;
 
   void add(std::int64_t offset) {
-    auto at = offsets_.begin();
-    while (at != offsets_.end() && *at < offset) ++at;
-    if (at == offsets_.end() || *at != offset) offsets_.insert(at, offset);
+    for (std::int64_t known : offsets_)
+      if (known == offset) return;
+    offsets_.push_back(offset);
+    for (std::size_t i = offsets_.size() - 1; i > 0 && offsets_[i] < offsets_[i - 1]; --i)
+      std::swap(offsets_[i], offsets_[i - 1]);
   }
 };
 
@@ -66,7 +68,8 @@ std::string memory_svg(const auto& r) {
     const rectangle where{left + column * b.where.first + 2, left + column * (b.where.last + 1) - 2,
                           height(b.where.offset) + 1, height(b.where.offset + b.where.bytes) - 1};
     std::string content = tooltip(item.label + " " + item.shape + ": " + bytes_text(b.where.bytes) + " at offset " +
-                                  bytes_text(b.where.offset)) + draw(where, 4);
+                                  bytes_text(b.where.offset)) +
+                          draw(where, 4);
     const auto fits = static_cast<std::size_t>((where.right - where.left - 8) / character_width);
     if (fits >= 4 && where.bottom - where.top >= 13)
       content += draw_text(where.middle(), (where.top + where.bottom) / 2 + 4, "label",

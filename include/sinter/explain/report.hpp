@@ -5,15 +5,13 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "sinter/explain/text.hpp"
+#include "sinter/base/list.hpp"
+#include "sinter/base/text.hpp"
 #include "sinter/schedule/label.hpp"
 #include "sinter/schedule/plan.hpp"
 
 namespace sinter::detail::views {
-
-using std::operator+;  // and not the operators of expressions, which the compiler would look at for each
 
 struct report {
   /// An input, or what a scheduler node computes. Inputs come first.
@@ -22,19 +20,19 @@ struct report {
     std::string place;  ///< "input 0", "output 1", "input 0 in place"; empty: an intermediate result
     std::string shape;  ///< "f32[rows, 64]"
     std::int64_t bytes = 0;
-    int kernel = -1;           ///< the one that computes it; an input has none
-    std::vector<int> reads;    ///< items
-    std::vector<int> outputs;  ///< results of the function that it is
+    int kernel = -1;    ///< the one that computes it; an input has none
+    list<int> reads;    ///< items
+    list<int> outputs;  ///< results of the function that it is
 
     const std::string& name() const { return place.empty() ? label : place; }
   };
   struct kernel {
     std::string name, calls;  ///< calls: "mm_0, gelu_0"
     kernel_kind kind{};
-    bool scans = false;              ///< a reduction that is, or has, a scan
-    int num_parts = 1;               ///< loops of their own
-    int passes = 0;                  ///< of a looped reduction over its rows
-    std::vector<int> reads, writes;  ///< items in memory
+    bool scans = false;       ///< a reduction that is, or has, a scan
+    int num_parts = 1;        ///< loops of their own
+    int passes = 0;           ///< of a looped reduction over its rows
+    list<int> reads, writes;  ///< items in memory
     kernel_traffic bytes;
   };
   struct buffer {
@@ -52,15 +50,15 @@ struct report {
   };
 
   int num_inputs = 0;
-  std::vector<item> items;
-  std::vector<kernel> kernels;
-  std::vector<buffer> buffers;
+  list<item> items;
+  list<kernel> kernels;
+  list<buffer> buffers;
   std::int64_t workspace_bytes = 0;
-  std::vector<verdict> verdicts;  ///< in the order of the kernels
+  list<verdict> verdicts;  ///< in the order of the kernels
   bool forgot_verdicts = false;
-  std::vector<log_entry> log;  ///< of scheduler nodes; empty in a report without log
-  std::string hints;           ///< "rows = 4096": what the figures assume
-  std::string preset;          ///< "standard", or "own options"
+  list<log_entry> log;  ///< of scheduler nodes; empty in a report without log
+  std::string hints;    ///< "rows = 4096": what the figures assume
+  std::string preset;   ///< "standard", or "own options"
 
   int num_items() const { return static_cast<int>(items.size()); }
   int num_kernels() const { return static_cast<int>(kernels.size()); }
@@ -115,7 +113,7 @@ void each_buffer(const Plan& p, int kernel, bool written, F f) {
   });
 }
 
-inline void insert_once(std::vector<int>& list, int value) {
+inline void insert_once(list<int>& list, int value) {
   for (int x : list)
     if (x == value) return;
   list.push_back(value);
@@ -159,7 +157,7 @@ void read_items(report& r) {
   const auto& g = Program::g;
   const auto& s = Program::plan.fusion.state;
   const auto add = [&](int node, std::string label) {
-    r.items.emplace_back();
+    r.items.push_back({});
     report::item& item = r.items.back();
     item.label = label;
     item.shape = shape_text<Program>(node);
@@ -176,7 +174,7 @@ void read_items(report& r) {
     report::item& item = *add(node.root, std::string(Program::labels[n].text().view()));
     for (int k = 0; k < g.outputs.size(); ++k)
       if (g.outputs[k] == node.root) item.outputs.push_back(k);
-    if (!item.outputs.empty()) item.place = text_of({"output ", item.outputs.front()});
+    if (!item.outputs.empty()) item.place = text_of({"output ", item.outputs[0]});
     const int memory = memory_of(g, node.root);
     if (memory != node.root && g[memory].what == op::input)
       item.place = text_of({"input ", g[memory].attr, " in place"});
@@ -197,7 +195,7 @@ void read_kernels(report& r) {
   const auto& s = p.fusion.state;
   const auto& g = Fused::graph();
   for (int k = 0; k < Fused::kernel_count(); ++k) {
-    r.kernels.emplace_back();
+    r.kernels.push_back({});
     report::kernel& kernel = r.kernels.back();
     kernel.name = Fused::kernel(k).name;
     kernel.kind = Fused::kernel(k).kind;
@@ -222,9 +220,9 @@ void read_kernels(report& r) {
 template <class Program>
 void read_workspace(report& r) {
   const auto& p = Program::plan;
-  std::vector<placed_buffer> placed;
+  list<placed_buffer> placed;
   for (const planned_buffer& b : p.buffers) placed.push_back({p.fusion.state.bytes_of(b.node), b.first, b.last});
-  r.workspace_bytes = lay_out(placed.data(), p.buffers.size());
+  r.workspace_bytes = lay_out(placed.begin(), p.buffers.size());
   for (int i = 0; i < p.buffers.size(); ++i) r.buffers.push_back({item_of<Program>(p.buffers[i].node), placed[i]});
 }
 
@@ -280,10 +278,10 @@ report report_with_log() {
 struct logged_round {
   int number = 0;
   std::size_t num_pairs = 0, num_candidates = 0;
-  std::vector<log_entry> decided, refused;
+  list<log_entry> decided, refused;
 };
-std::vector<logged_round> rounds_of(const auto& r) {
-  std::vector<logged_round> rounds;
+list<logged_round> rounds_of(const auto& r) {
+  list<logged_round> rounds;
   for (const log_entry& e : r.log) {
     if (rounds.empty() || rounds.back().number != e.round) rounds.push_back({e.round, 0, 0, {}, {}});
     logged_round& round = rounds.back();
@@ -295,14 +293,10 @@ std::vector<logged_round> rounds_of(const auto& r) {
   return rounds;
 }
 /// The parts of a score in the order in which they are compared.
-inline std::string score_text(const fusion_score& s) {
-  return text_of({s.rank, " / ", s.weight, " / ", s.proximity});
-}
+inline std::string score_text(const fusion_score& s) { return text_of({s.rank, " / ", s.weight, " / ", s.proximity}); }
 
 /// "1 pair", "2 pairs".
-inline std::string counted(std::size_t n, const char* noun) {
-  return text_of({n, " ", noun, n == 1 ? "" : "s"});
-}
+inline std::string counted(std::size_t n, const char* noun) { return text_of({n, " ", noun, n == 1 ? "" : "s"}); }
 
 /// What a kernel is, in words.
 constexpr std::string_view kind_words(kernel_kind kind) {

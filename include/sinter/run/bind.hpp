@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "sinter/base/text.hpp"
 #include "sinter/expr/tensor.hpp"
 #include "sinter/kernels/body.hpp"
 #include "sinter/run/error.hpp"
@@ -60,27 +61,27 @@ bound_argument bind_argument(const T& argument) {
 
 /// How messages name an argument.
 inline std::string argument_name(int position, int num_inputs) {
-  return position < num_inputs ? "input " + std::to_string(position)
-                               : "output " + std::to_string(position - num_inputs);
+  return position < num_inputs ? text_of({"input ", position}) : text_of({"output ", position - num_inputs});
 }
 
 /// "dimension 0 (\"rows\")".
 inline std::string dimension_name(int d, std::string_view name) {
-  std::string text = "dimension " + std::to_string(d);
-  if (!name.empty()) text += " (\"" + std::string(name) + "\")";
+  std::string text = text_of({"dimension ", d});
+  if (!name.empty()) append(text, {" (\"", name, "\")"});
   return text;
 }
 
 inline void check_pointer(const bound_argument& b, int position, int num_inputs) {
   if (b.by_value) return;
-  const auto fail = [&](const char* what) { throw argument_error(argument_name(position, num_inputs) + what); };
+  const auto fail = [&](const char* what) {
+    throw argument_error(text_of({argument_name(position, num_inputs), what}));
+  };
   if (b.data == nullptr && b.bytes > 0) fail(" is a null pointer");
   if (!b.contiguous && !b.strided)
     fail(" is not contiguous: declare it as strided_tensor<...> when fusing, or copy it");
   if (b.wrong_stride >= 0)
-    throw argument_error(argument_name(position, num_inputs) + ", dimension " + std::to_string(b.wrong_stride) +
-                         ": expected a stride of " + std::to_string(b.wanted_stride) + ", found " +
-                         std::to_string(b.strides[b.wrong_stride]));
+    throw argument_error(text_of({argument_name(position, num_inputs), ", dimension ", b.wrong_stride,
+                                  ": expected a stride of ", b.wanted_stride, ", found ", b.strides[b.wrong_stride]}));
   if (position >= num_inputs && !b.writable && b.bytes > 0) fail(" is read-only");
   for (int d = 0; d < b.rank; ++d)
     if (b.extents[d] < 0) fail(" has a negative extent");
@@ -88,8 +89,8 @@ inline void check_pointer(const bound_argument& b, int position, int num_inputs)
     std::int64_t n = 1;
     for (int d = 0; d < b.rank; ++d) n *= b.extents[d];
     if (n != b.element_count)
-      throw shape_error(argument_name(position, num_inputs) + " holds " + std::to_string(b.element_count) +
-                        " elements, which do not make whole extents");
+      throw shape_error(text_of({argument_name(position, num_inputs), " holds ", b.element_count,
+                                 " elements, which do not make whole extents"}));
   }
 }
 

@@ -33,7 +33,7 @@ inline void evaluate_numbers(const number_step* steps, int count, const bound_ar
         break;
       case number_rule::quotient:
         if (b == 0 ? a != 0 : a % b != 0)
-          throw shape_error("reshape: " + std::to_string(a) + " elements do not divide evenly by " + std::to_string(b));
+          throw shape_error(text_of({"reshape: ", a, " elements do not divide evenly by ", b}));
         values[i] = b == 0 ? 0 : a / b;
         break;
     }
@@ -59,16 +59,15 @@ struct call {
     evaluate_numbers(plan::steps.data(), plan::num_numbers, arguments, numbers);
     for (const extent_check& c : plan::checks)
       if (const bound_argument& b = arguments[c.argument]; !b.by_value && b.extents[c.dimension] != value(c.expected))
-        throw shape_error(argument_name(c.argument, num_inputs) + ", " +
-                          dimension_name(c.dimension, Program::extent_name(c.argument, c.dimension)) + ": expected " +
-                          std::to_string(value(c.expected)) + ", found " + std::to_string(b.extents[c.dimension]));
+        throw shape_error(text_of({argument_name(c.argument, num_inputs), ", ",
+                                   dimension_name(c.dimension, Program::extent_name(c.argument, c.dimension)),
+                                   ": expected ", value(c.expected), ", found ", b.extents[c.dimension]}));
     for (const auto& e : plan::equalities)
       if (value(e[0]) != value(e[1]))
-        throw shape_error("two extents that must be equal are " + std::to_string(value(e[0])) + " and " +
-                          std::to_string(value(e[1])));
+        throw shape_error(text_of({"two extents that must be equal are ", value(e[0]), " and ", value(e[1])}));
     for (int i = 0; i < num_inputs; ++i)
       if (is_written(i) && !arguments[i].writable)
-        throw argument_error(argument_name(i, num_inputs) + " is assigned to but read-only");
+        throw argument_error(text_of({argument_name(i, num_inputs), " is assigned to but read-only"}));
     check_overlaps();
     for (int i = 0; i < plan::num_buffers; ++i) {
       const buffer_source& b = plan::buffers[static_cast<std::size_t>(i)];
@@ -109,8 +108,8 @@ struct call {
     for (int out = 0; out < num_arguments; ++out)
       for (int other = 0; other < num_arguments; ++other)
         if (is_written(out) && other != out && overlap(arguments[out], arguments[other]))
-          throw argument_error(argument_name(out, num_inputs) + " overlaps " + argument_name(other, num_inputs) +
-                               "; use assign to write into an input");
+          throw argument_error(text_of({argument_name(out, num_inputs), " overlaps ", argument_name(other, num_inputs),
+                                        "; use assign to write into an input"}));
   }
 
   void* pointer(const pointer_source& p) const {

@@ -5,8 +5,8 @@
 
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include "sinter/base/list.hpp"
 #include "sinter/base/owned.hpp"
 #include "sinter/run/cuda.cuh"
 #include "sinter/run/fuse.hpp"
@@ -58,8 +58,8 @@ class recorded_call {
     int device = 0;
     cuda::detail::check(cudaGetDevice(&device), "cudaGetDevice", "captured");
     if (device != device_)
-      throw argument_error("captured: the graph is one of device " + std::to_string(device_) +
-                           ", the current device is " + std::to_string(device));
+      throw argument_error(
+          text_of({"captured: the graph is one of device ", device_, ", the current device is ", device}));
     const call_memory size = memory_of(c, kernels);
     device_block workspace, counters;
     if (size.total() > workspace_.bytes) workspace = allocate(size.total());
@@ -101,7 +101,7 @@ class recorded_call {
   }
   void update(const cuda_handle<cudaGraph_t>& graph) {
     cudaGraphExecUpdateResultInfo info{};
-    std::vector<unsigned> rules = rules_of(graph.get());
+    list<unsigned> rules = rules_of(graph.get());
     if (launchable_ && rules == rules_ && cudaGraphExecUpdate(launchable_.get(), graph.get(), &info) == cudaSuccess)
       return;
     (void)cudaGetLastError();  // kernels came or went: another graph
@@ -114,13 +114,13 @@ class recorded_call {
 
   /// What an update leaves as it was: how many blocks of each kernel form a cluster, whether all must run at once, and
   /// what they leave the L1.
-  static std::vector<unsigned> rules_of(cudaGraph_t graph) {
+  static list<unsigned> rules_of(cudaGraph_t graph) {
     using cuda::detail::check;
     std::size_t count = 0;
     check(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes", "captured");
-    std::vector<cudaGraphNode_t> nodes(count);
-    if (count > 0) check(cudaGraphGetNodes(graph, nodes.data(), &count), "cudaGraphGetNodes", "captured");
-    std::vector<unsigned> rules;
+    list<cudaGraphNode_t> nodes(count, nullptr);
+    if (count > 0) check(cudaGraphGetNodes(graph, nodes.begin(), &count), "cudaGraphGetNodes", "captured");
+    list<unsigned> rules;
     for (cudaGraphNode_t node : nodes) {
       cudaGraphNodeType type{};
       check(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType", "captured");
@@ -138,7 +138,7 @@ class recorded_call {
   }
 
   int device_ = 0;
-  std::vector<unsigned> rules_;
+  list<unsigned> rules_;
   cuda_handle<cudaStream_t> stream_;   // recorded into; what runs in it is done when record returns
   device_block workspace_, counters_;  // those are at zero between replays
   cuda_handle<cudaGraphExec_t> launchable_;

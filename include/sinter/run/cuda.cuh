@@ -166,8 +166,7 @@ struct runner<cuda_executor> {
  private:
   static void check_size(const char* what, std::int64_t bytes, std::int64_t needed) {
     if (bytes < needed)
-      throw argument_error("the executor's " + std::string(what) + " has " + std::to_string(bytes) +
-                           " bytes, this call needs " + std::to_string(needed));
+      throw argument_error(text_of({"the executor's ", what, " has ", bytes, " bytes, this call needs ", needed}));
   }
 };
 

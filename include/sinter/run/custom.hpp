@@ -45,8 +45,8 @@ void run_custom(const call<Program>& c, bool on_cuda, void* stream) {
   constexpr custom_function f = Program::g.customs[n.attr];
   const auto function = on_cuda ? f.cuda : f.host;
   if (function == nullptr)
-    throw argument_error("custom op " + std::string(f.name) + " has no function for " +
-                         (on_cuda ? "CUDA" : "the host") + "; give it one, or run elsewhere");
+    throw argument_error(text_of({"custom op ", f.name, " has no function for ", on_cuda ? "CUDA" : "the host",
+                                  "; give it one, or run elsewhere"}));
   custom_call arrays{};
   [&]<int... K>(std::integer_sequence<int, K...>) {
     ((arrays.operands[K] = custom_array_of<Program, n.operands[K]>(c)), ...);

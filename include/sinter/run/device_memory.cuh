@@ -55,8 +55,8 @@ void check_device(const call<Program>& c) {
                            " is host memory; copy it to the device, or run on si::host");
     if (attributes.type != cudaMemoryTypeDevice) continue;
     if (attributes.device != device)
-      throw argument_error(argument_name(i, c.num_inputs) + " lies on device " + std::to_string(attributes.device) +
-                           ", the current device is " + std::to_string(device));
+      throw argument_error(text_of(
+          {argument_name(i, c.num_inputs), " lies on device ", attributes.device, ", the current device is ", device}));
     known.insert(b.data, device);
   }
 }

@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <string>
-
+#include "sinter/base/text.hpp"
 #include "sinter/expr/tensor.hpp"
 #include "sinter/run/error.hpp"
 
@@ -39,10 +38,10 @@ template <class Tensor, class DlTensor>
 Tensor from_dlpack(const DlTensor& t) {
   using element = typename Tensor::element;
   if (!detail::is_dlpack_type(Tensor::type, t.dtype.code, t.dtype.bits, t.dtype.lanes))
-    throw argument_error("from_dlpack: the elements are not " + std::string(name(Tensor::type)));
-  if (t.ndim != Tensor::rank)
-    throw shape_error("from_dlpack: expected " + std::to_string(Tensor::rank) + " dimensions, found " +
-                      std::to_string(t.ndim));
+    throw argument_error(detail::text_of({"from_dlpack: the elements are not ", name(Tensor::type)}));
+  const int rank = t.ndim;  // (nvcc 13.0 puts a list with a member of t in it in parentheses)
+  if (rank != Tensor::rank)
+    throw shape_error(detail::text_of({"from_dlpack: expected ", Tensor::rank, " dimensions, found ", rank}));
   struct view {
     const DlTensor* t;
     static constexpr int rank() { return Tensor::rank; }
@@ -58,8 +57,8 @@ Tensor from_dlpack(const DlTensor& t) {
   for (int d = 0; d < Tensor::rank; ++d) {
     const long expected = detail::extent_names<Tensor>::size(d);
     if (expected != dyn && expected != t.shape[d])
-      throw shape_error("from_dlpack: dimension " + std::to_string(d) + ": expected " + std::to_string(expected) +
-                        ", found " + std::to_string(t.shape[d]));
+      throw shape_error(
+          detail::text_of({"from_dlpack: dimension ", d, ": expected ", expected, ", found ", t.shape[d]}));
   }
   return Tensor(view{&t});
 }

@@ -5,16 +5,18 @@
 #include <stdexcept>
 #include <string>
 
+#include "sinter/base/text.hpp"
+
 namespace sinter {
 
 class cuda_error : public std::runtime_error {
  public:
   cuda_error(const char* call, const char* kernel, cudaError_t code)
-      : std::runtime_error(std::string(call) + " for kernel " + kernel + ": " + cudaGetErrorString(code) + " (" +
-                           cudaGetErrorName(code) + ")"),
+      : std::runtime_error(detail::text_of(
+            {call, " for kernel ", kernel, ": ", cudaGetErrorString(code), " (", cudaGetErrorName(code), ")"})),
         code_(code) {}
   cuda_error(const char* call, const char* kernel, const std::string& text)
-      : std::runtime_error(std::string(call) + " for kernel " + kernel + ": " + text), code_(cudaErrorUnknown) {}
+      : std::runtime_error(detail::text_of({call, " for kernel ", kernel, ": ", text})), code_(cudaErrorUnknown) {}
   cudaError_t code() const noexcept { return code_; }
 
  private:

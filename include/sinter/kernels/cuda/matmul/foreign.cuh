@@ -24,7 +24,7 @@ namespace sinter::cuda {
 namespace detail {
 
 inline void check_blas(blas::status status, const char* call, const char* kernel) {
-  if (status != 0) throw cuda_error(call, kernel, std::string("cuBLASLt status ") + std::to_string(status));
+  if (status != 0) throw cuda_error(call, kernel, sinter::detail::text_of({"cuBLASLt status ", status}));
 }
 
 /// What the library has made ends with its owner.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace sinter::detail::views {
+namespace sinter::detail {
 
 /// Characters, or a whole number.
 class piece {
@@ -46,4 +46,4 @@ inline std::string text_of(std::initializer_list<piece> pieces) {
   return text;
 }
 
-}  // namespace sinter::detail::views
+}  // namespace sinter::detail
