@@ -242,14 +242,14 @@ TEST_CASE("a layered drawing keeps its vertices apart and its edges in order") {
   views::layered_drawing<double> d;
   const int a = d.add(0, 90), b = d.add(0, 30), left = d.add(1, 60), right = d.add(1, 200);
   const int end = d.add(2, 40), far = d.add(4, 10);
-  const std::vector<int> long_edge = d.connect(a, far), shared = d.connect(a, end);
+  const si::detail::list<int> long_edge = d.connect(a, far), shared = d.connect(a, end);
   d.connect(a, right), d.connect(b, left), d.connect(left, end), d.connect(right, end);
   CHECK(long_edge.size() == 5);
   CHECK(shared.size() == 3);
   CHECK(shared[1] == long_edge[1]);  // one bend for both
   d.place();
   CHECK((d[a].x < d[b].x) == (d[right].x < d[left].x));  // no crossing where none is needed
-  for (const std::vector<int>& row : d.rows())
+  for (const si::detail::list<int>& row : d.rows())
     for (std::size_t i = 1; i < row.size(); ++i)
       CHECK(d[row[i]].x - d[row[i - 1]].x >= (d[row[i]].width + d[row[i - 1]].width) / 2 + d.gap - 1e-9);
 }
