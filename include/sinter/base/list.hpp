@@ -1,4 +1,4 @@
-// An array that grows. Instead of std::vector: <vector> and what is made of it were 4 % of what nvcc does for a softmax.
+// An array that grows. Instead of std::vector: <vector> and what is made of it were 4 % of nvcc's work for a softmax.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
