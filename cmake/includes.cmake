@@ -11,7 +11,7 @@ set(explain explain ${schedule})
 set(cuda_header "^(cuda|cub/|thrust/|cublas|cudnn|cooperative_groups|device_|driver_types|mma\\.h|nccl|nv/|nvtx3/|curand)")
 set(cuda_folders "^(kernels/cuda/|run/)")
 set(costly_header
-    "^(algorithm|atomic|chrono|condition_variable|functional|future|iostream|memory|random|ranges|regex|sstream|thread|unordered_map|vector|cublas.*)$")
+    "^(algorithm|atomic|chrono|condition_variable|functional|future|iostream|memory|random|ranges|regex|sstream|stdexcept|string|string_view|thread|unordered_map|vector|cublas.*)$")
 
 file(GLOB_RECURSE headers RELATIVE ${INCLUDE}/sinter ${INCLUDE}/sinter/*.hpp ${INCLUDE}/sinter/*.cuh)
 foreach(header IN LISTS headers)

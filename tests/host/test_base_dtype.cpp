@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 namespace si = sinter;
 
 struct own {
-  static constexpr std::string_view name = "own";
+  static constexpr const char* name = "own";
 };
 using A = si::tensor<float, 4, 64>;
 constexpr auto f = si::fuse<A>([](auto a) { return si::custom<own>(a); });

@@ -5,7 +5,7 @@
 namespace si = sinter;
 
 struct own {
-  static constexpr std::string_view name = "own";
+  static constexpr const char* name = "own";
   static void host(const si::custom_call&) {}
 };
 using A = si::tensor<float, 4, 64>;

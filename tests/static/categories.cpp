@@ -1,4 +1,5 @@
 // What may be one kernel with what, category by category, and the reason where it may not.
+#include <string_view>
 #include <tuple>
 
 #include <sinter/sinter.hpp>

@@ -1,5 +1,6 @@
 // Every gate of can_fuse, in order: a pair that it refuses with its own reason, and what the next gates say once an
 // option lets the pair pass.
+#include <string_view>
 #include <tuple>
 
 #include <sinter/sinter.hpp>

@@ -1,4 +1,5 @@
 // The log of the rounds: what was asked, what it was worth, what was done, and what that undid.
+#include <string_view>
 #include <tuple>
 
 #include <sinter/sinter.hpp>

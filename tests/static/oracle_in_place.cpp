@@ -1,6 +1,7 @@
 // The oracle, sections 6 and 7 and row TT07: what changes nothing goes, and what is written where. Named by row; where
 // sinter differs on purpose docs/oracle.md says why.
 #include <cstdint>
+#include <string_view>
 #include <tuple>
 
 #include <sinter/sinter.hpp>

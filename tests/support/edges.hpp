@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>

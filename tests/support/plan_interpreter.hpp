@@ -4,6 +4,7 @@
 // kernel. SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <stdexcept>
 #include <vector>
 
 #include "interpreter.hpp"

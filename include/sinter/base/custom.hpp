@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/extents.hpp"
+#include "sinter/base/string_view.hpp"
 
 namespace sinter {
 
@@ -41,7 +41,7 @@ struct custom_call {
 
 /// A custom op in a graph; a function that is not given is null.
 struct custom_function {
-  std::string_view name{};
+  string_view name{};
   void (*host)(const custom_call&) = nullptr;
   void (*cuda)(const custom_call&) = nullptr;
 };

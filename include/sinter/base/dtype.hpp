@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 
 #include "sinter/base/config.hpp"
+#include "sinter/base/string_view.hpp"
 
 namespace sinter {
 
@@ -238,8 +238,8 @@ constexpr int item_size(dtype d) {
   return sizes[static_cast<int>(d)];
 }
 
-constexpr std::string_view name(dtype d) {
-  constexpr std::string_view names[] = {"bool", "u8", "i8", "i32", "i64", "f16", "bf16", "f32", "f64"};
+constexpr string_view name(dtype d) {
+  constexpr string_view names[] = {"bool", "u8", "i8", "i32", "i64", "f16", "bf16", "f32", "f64"};
   return names[static_cast<int>(d)];
 }
 

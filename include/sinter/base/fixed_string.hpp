@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
+
+#include "sinter/base/string_view.hpp"
 
 namespace sinter {
 
@@ -14,7 +15,7 @@ struct fixed_string {
   constexpr fixed_string(const char (&literal)[N]) {
     for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
   }
-  constexpr std::string_view view() const { return {text, N - 1}; }
+  constexpr string_view view() const { return {text, N - 1}; }
 };
 
 /// A string of at most Capacity characters, growing during constant evaluation. Text past the capacity is dropped.
@@ -23,8 +24,8 @@ struct text_buffer {
   char text[Capacity + 1]{};
   int length = 0;
 
-  constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }
-  constexpr void append(std::string_view more) {
+  constexpr string_view view() const { return {text, static_cast<std::size_t>(length)}; }
+  constexpr void append(string_view more) {
     for (char c : more)
       if (length < Capacity) text[length++] = c;
   }

@@ -8,9 +8,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "sinter/base/fixed_vector.hpp"
+#include "sinter/base/string_view.hpp"
 
 namespace sinter {
 
@@ -80,7 +80,7 @@ constexpr number symbol(std::uint64_t key) {
   constexpr std::uint64_t low = std::uint64_t{1} << 41;  // away from the small values
   return detail::symbolic_base - static_cast<number>(low + z % (detail::field_prime - 2 * low));
 }
-constexpr std::uint64_t hash(std::string_view text) {  // FNV-1a
+constexpr std::uint64_t hash(string_view text) {  // FNV-1a
   std::uint64_t h = 0xcbf29ce484222325u;
   for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return h;

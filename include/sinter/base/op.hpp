@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "sinter/base/config.hpp"
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/op_table.hpp"
 #include "sinter/base/reduction_ops.hpp"
+#include "sinter/base/string_view.hpp"
 
 namespace sinter {
 
@@ -41,7 +41,7 @@ enum class dtype_rule : unsigned char {
 };
 
 struct op_row {
-  std::string_view name;
+  string_view name;
   int arity;
   op_kind kind;
   dtype_rule rule;
@@ -69,7 +69,7 @@ inline constexpr op_row op_rows[] = {
 inline constexpr int num_ops = sizeof(detail::op_rows) / sizeof(op_row);
 
 constexpr const op_row& row(op o) { return detail::op_rows[static_cast<int>(o)]; }
-constexpr std::string_view name(op o) { return row(o).name; }
+constexpr string_view name(op o) { return row(o).name; }
 constexpr bool is_pointwise(op o) { return row(o).kind == op_kind::pointwise; }
 constexpr bool is_reduction(op o) { return row(o).kind == op_kind::reduction; }
 constexpr bool is_scan(op o) { return row(o).kind == op_kind::scan; }

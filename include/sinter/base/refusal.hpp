@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <string_view>
+#include "sinter/base/string_view.hpp"
 
 namespace sinter {
 
@@ -165,8 +165,8 @@ constexpr auto in_words(refusal reason, Say say) {
   }
   return say("");
 }
-constexpr std::string_view sentence(refusal reason) {
-  return in_words(reason, [](std::string_view words) { return words; });
+constexpr string_view sentence(refusal reason) {
+  return in_words(reason, [](string_view words) { return words; });
 }
 
 }  // namespace sinter

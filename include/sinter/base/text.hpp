@@ -6,8 +6,8 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <string>
-#include <string_view>
+
+#include "sinter/base/string.hpp"
 
 namespace sinter::detail {
 
@@ -15,17 +15,17 @@ namespace sinter::detail {
 class piece {
  public:
   piece(const char* text) : text_(text) {}
-  piece(std::string_view text) : text_(text) {}
-  piece(const std::string& text) : text_(text) {}
+  piece(string_view text) : text_(text) {}
+  piece(const string& text) : text_(text) {}
   piece(std::integral auto number) { write(static_cast<std::int64_t>(number)); }
   piece(const piece&) = delete;  // of a number the text lies inside
-  std::string_view text() const { return text_; }
+  string_view text() const { return text_; }
 
  private:
   void write(std::int64_t number);
 
   char digits_[24];
-  std::string_view text_;
+  string_view text_;
 };
 
 inline void piece::write(std::int64_t number) {
@@ -37,13 +37,15 @@ inline void piece::write(std::int64_t number) {
   text_ = {at, static_cast<std::size_t>(digits_ + sizeof(digits_) - at)};
 }
 
-inline void append(std::string& text, std::initializer_list<piece> pieces) {
+inline void append(string& text, std::initializer_list<piece> pieces) {
   for (const piece& p : pieces) text += p.text();
 }
-inline std::string text_of(std::initializer_list<piece> pieces) {
-  std::string text;
+inline string text_of(std::initializer_list<piece> pieces) {
+  string text;
   append(text, pieces);
   return text;
 }
+
+inline string to_string(std::integral auto number) { return text_of({number}); }
 
 }  // namespace sinter::detail

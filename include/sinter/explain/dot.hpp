@@ -10,22 +10,24 @@ namespace sinter {
 namespace detail::views {
 
 /// A string in Graphviz's language. "\n" in `text` is a line break.
-inline std::string dot_string(std::string_view text) {
-  std::string quoted = "\"";
+inline string dot_string(string_view text) {
+  string quoted = "\"";
   for (char c : text) {
     if (c == '\n')
       quoted += "\\n";
     else if (c == '&')
       quoted += "&amp;";
+    else if (c == '"' || c == '\\')
+      append(quoted, {"\\", string_view(&c, 1)});
     else
-      quoted += (c == '"' || c == '\\') ? std::string("\\") + c : std::string(1, c);
+      quoted += c;
   }
   return quoted + "\"";
 }
 
 /// Lines of about `width` characters, broken at spaces.
-inline std::string wrapped(std::string_view text, std::size_t width) {
-  std::string lines;
+inline string wrapped(string_view text, std::size_t width) {
+  string lines;
   std::size_t column = 0;
   for (char c : text) {
     const bool breaks = c == ' ' && column >= width;
@@ -35,16 +37,13 @@ inline std::string wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-std::string dot_text(const auto& r) {
-  const auto id = [](int i) {
-    std::string name = "n";
-    return name += std::to_string(i);  // (g++ 12 at -O3 warns of "n" + …)
-  };
+string dot_text(const auto& r) {
+  const auto id = [](int i) { return text_of({"n", i}); };
   const auto node = [&](int i) { return id(i) + " [label=" + dot_string(r.items[i].label + "\n" + r.items[i].shape); };
-  std::string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n";
+  string text = "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n";
   for (int i = 0; i < r.num_inputs; ++i) text += "  " + node(i) + ", shape=ellipse];\n";
   for (int k = 0; k < r.num_kernels(); ++k) {
-    text += "  subgraph cluster_" + std::to_string(k) + " {\n    label=" + dot_string(r.kernels[k].name) + ";\n";
+    text += "  subgraph cluster_" + to_string(k) + " {\n    label=" + dot_string(r.kernels[k].name) + ";\n";
     for (int i = r.num_inputs; i < r.num_items(); ++i)
       if (r.items[i].kernel == k) text += "    " + node(i) + "];\n";
     text += "  }\n";
@@ -52,8 +51,8 @@ std::string dot_text(const auto& r) {
   for (int i = r.num_inputs; i < r.num_items(); ++i) {
     for (int from : r.items[i].reads) text += "  " + id(from) + " -> " + id(i) + ";\n";
     for (int k : r.items[i].outputs) {
-      const std::string output = "out" + std::to_string(k);
-      text += "  " + output + " [label=\"output " + std::to_string(k) + "\", shape=ellipse];\n";
+      const string output = "out" + to_string(k);
+      text += "  " + output + " [label=\"output " + to_string(k) + "\", shape=ellipse];\n";
       text += "  " + id(i) + " -> " + output + ";\n";
     }
   }
@@ -68,7 +67,7 @@ std::string dot_text(const auto& r) {
 }  // namespace detail::views
 
 template <class Fused>
-std::string to_dot(const Fused&) {
+string to_dot(const Fused&) {
   return detail::views::dot_text(detail::views::report_of<Fused>());
 }
 

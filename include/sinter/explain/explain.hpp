@@ -9,8 +9,8 @@ namespace sinter {
 
 namespace detail::views {
 
-std::string names_of(const auto& r, const list<int>& items) {
-  std::string text;
+string names_of(const auto& r, const list<int>& items) {
+  string text;
   for (int i : items) {
     const report::item& item = r.items[i];
     append(text, {text.empty() ? "" : ", ", item.name(), " ", item.shape});
@@ -18,8 +18,8 @@ std::string names_of(const auto& r, const list<int>& items) {
   return text.empty() ? "nothing" : text;
 }
 
-std::string kernels_text(const auto& r) {
-  std::string text = text_of({counted(r.num_kernels(), "kernel"), "\n"});
+string kernels_text(const auto& r) {
+  string text = text_of({counted(r.num_kernels(), "kernel"), "\n"});
   for (int k = 0; k < r.num_kernels(); ++k) {
     const report::kernel& kernel = r.kernels[k];
     append(text, {"  ", k, "  ", kernel.name, ": ", words(kernel), "\n"});
@@ -34,8 +34,8 @@ std::string kernels_text(const auto& r) {
   return text;
 }
 
-std::string verdicts_text(const auto& r) {
-  std::string text;
+string verdicts_text(const auto& r) {
+  string text;
   for (const report::verdict& v : r.verdicts) {
     if (!v.stands || v.reason == refusal::no_shared_data) continue;
     append(text, {"round ", v.round, ": ", r.items[v.first].label, " with ", r.items[v.second].label, " (",
@@ -45,11 +45,11 @@ std::string verdicts_text(const auto& r) {
   return text;
 }
 
-std::string pair(const auto& r, const log_entry& e) {
+string pair(const auto& r, const log_entry& e) {
   return text_of({r.of_node(e.first).label, " with ", r.of_node(e.second).label});
 }
-std::string log_text(const auto& r) {
-  std::string text;
+string log_text(const auto& r) {
+  string text;
   for (const logged_round& round : rounds_of(r)) {
     append(text, {"round ", round.number, ": ", counted(round.num_pairs, "pair"), ", ",
                   counted(round.num_candidates, "candidate"), "\n"});
@@ -57,7 +57,7 @@ std::string log_text(const auto& r) {
       const bool fused = e.event == log_event::fused;
       append(text, {fused ? "  fused        " : "  invalidated  ", pair(r, e), ": ", e.shared_bytes,
                     " bytes shared, score ", score_text(e.score), fused ? "" : "; ",
-                    fused ? std::string_view() : sentence(e.reason), "\n"});
+                    fused ? string_view() : sentence(e.reason), "\n"});
     }
     for (const log_entry& e : round.refused)
       append(text, {"  refused      ", pair(r, e), ": ", sentence(e.reason), "\n"});
@@ -68,15 +68,15 @@ std::string log_text(const auto& r) {
 }  // namespace detail::views
 
 template <class Fused>
-std::string explain(const Fused&) {
+string explain(const Fused&) {
   const detail::views::report r = detail::views::report_of<Fused>();
   return detail::views::kernels_text(r) + detail::views::verdicts_text(r);
 }
 template <class Fused>
-std::string explain(const Fused& f, verbosity how_much) {
+string explain(const Fused& f, verbosity how_much) {
   if (how_much == verbosity::plan) return explain(f);
   const detail::views::report r = detail::views::report_with_log<Fused>();
-  return detail::views::kernels_text(r) + (how_much == verbosity::log ? detail::views::log_text(r) : std::string());
+  return detail::views::kernels_text(r) + (how_much == verbosity::log ? detail::views::log_text(r) : string());
 }
 
 }  // namespace sinter

@@ -21,9 +21,9 @@ class graph_svg {
     add_refusals();
   }
 
-  std::string text() const {
-    const std::string head = tag("path", {{"class", "head"}, {"d", "M0,0L8,4L0,8z"}});
-    const std::string defs = tag("defs", {}, tag("marker", {{"id", "head"}, {"viewBox", "0 0 8 8"}, {"refX", "7"},
+  string text() const {
+    const string head = tag("path", {{"class", "head"}, {"d", "M0,0L8,4L0,8z"}});
+    const string defs = tag("defs", {}, tag("marker", {{"id", "head"}, {"viewBox", "0 0 8 8"}, {"refX", "7"},
                                                             {"refY", "4"}, {"markerWidth", "6"}, {"markerHeight", "6"},
                                                             {"orient", "auto"}}, head));
     return drawing("graph", "The graph of the plan, grouped by kernel", {left_ - 8, right_ + 8, 0, y_ + 8},
@@ -56,14 +56,14 @@ class graph_svg {
   list<point> departures_;
   list<arrival> arrivals_;
   list<rectangle> kernels_;
-  std::string boxes_, edges_, names_, nodes_, refusals_;
+  string boxes_, edges_, names_, nodes_, refusals_;
   double y_ = 8, left_ = 0, right_ = 0;
 
-  static std::string at(point p) { return px(p.x) + "," + px(p.y); }
-  static std::string output_label(int output) { return "output " + std::to_string(output); }
+  static string at(point p) { return px(p.x) + "," + px(p.y); }
+  static string output_label(int output) { return "output " + to_string(output); }
   bool is_input(int i) const { return i < r_.num_inputs; }
 
-  static double width_of(const std::string& label, const report::item& item) {
+  static double width_of(const string& label, const report::item& item) {
     const std::size_t characters = label.size() > item.shape.size() ? label.size() : item.shape.size();
     return static_cast<double>(characters) * character_width + 18;
   }
@@ -74,28 +74,28 @@ class graph_svg {
     if (right > right_) right_ = right;
   }
 
-  void add_node(int i, point top, const std::string& label, const std::string& kind) {
+  void add_node(int i, point top, const string& label, const string& kind) {
     const report::item& item = r_.items[i];
     const double half = width_of(label, item) / 2;
     include(top.x - half, top.x + half);
     const rectangle outline{top.x - half, top.x + half, top.y, top.y + node_height};
-    const std::string content = tooltip(label + ": " + item.shape + ", " + bytes_text(item.bytes)) +
+    const string content = tooltip(label + ": " + item.shape + ", " + bytes_text(item.bytes)) +
                                 draw(outline, kind == "computed" ? 5 : node_height / 2) +
                                 draw_text(top.x, top.y + 14, "label", label) +
                                 draw_text(top.x, top.y + 27, "shape", item.shape);
-    nodes_ += tag("g", {{"class", "node " + kind}, {"data-item", std::to_string(i)}}, content) + "\n";
+    nodes_ += tag("g", {{"class", "node " + kind}, {"data-item", to_string(i)}}, content) + "\n";
   }
 
   /// A line from stop to stop, straight through each (from its top to its bottom) and curved between them.
   void add_edge(int from, int to, const list<point>& tops, const list<point>& bottoms, bool arrow) {
-    std::string path = "M" + at(bottoms[0]);
+    string path = "M" + at(bottoms[0]);
     for (std::size_t i = 1; i < tops.size(); ++i) {
       const double middle = (bottoms[i - 1].y + tops[i].y) / 2;
       path += "C" + at({tops[i - 1].x, middle}) + " " + at({tops[i].x, middle}) + " " + at(tops[i]);
       if (i + 1 < tops.size()) path += "V" + px(bottoms[i].y);
     }
-    edges_ += tag("path", {{"class", arrow ? "edge arrow" : "edge"}, {"data-from", std::to_string(from)},
-                           {"data-to", std::to_string(to)}, {"d", path}});
+    edges_ += tag("path", {{"class", arrow ? "edge arrow" : "edge"}, {"data-from", to_string(from)},
+                           {"data-to", to_string(to)}, {"d", path}});
   }
 
   /// A kernel and what is around it. Row 0 is what it reads, arguments and arrivals; then come its nodes, each below
@@ -212,15 +212,15 @@ class graph_svg {
   /// The box of a kernel with its name, in the middle of the drawing.
   void add_box(int k, rectangle box) {
     const report::kernel& kernel = r_.kernels[k];
-    std::string name = std::to_string(k) + "  " + kernel.name;
-    if (name.size() > longest_name) name = name.substr(0, longest_name - 3) + "...";
+    string name = to_string(k) + "  " + kernel.name;
+    if (name.size() > longest_name) name = text_of({string_view(name).substr(0, longest_name - 3), "..."});
     double half = (box.right - box.left) / 2;
     const double of_name = static_cast<double>(name.size()) * character_width / 2 + padding;
     if (half < of_name) half = of_name;
     box.left = -half, box.right = half;
     include(box.left, box.right);
     kernels_.push_back(box);
-    const std::string kind = "kernel " + std::string(prefix(kernel.kind)), target = "#k" + std::to_string(k);
+    const string kind = "kernel " + string(prefix(kernel.kind)), target = "#k" + to_string(k);
     boxes_ += tag("a", {{"href", target}, {"class", kind}},
                   tooltip(kernel.name + ": " + words(kernel)) + draw(box, 8)) + "\n";
     names_ += tag("g", {{"class", kind}}, draw_text(box.left + padding, box.top + 17, "name", name)) + "\n";
@@ -276,10 +276,10 @@ class graph_svg {
       const int span = first.kernel < second.kernel ? second.kernel - first.kernel : first.kernel - second.kernel;
       const double x = base - 10 - 10 * (span < 12 ? span : 12);
       include(x, x);
-      const std::string path = "M" + at(from) + "C" + at({x, from.y}) + " " + at({x, to.y}) + " " + at(to);
-      refusals_ += tag("a", {{"href", "#r" + std::to_string(row)}, {"tabindex", "-1"}},
+      const string path = "M" + at(from) + "C" + at({x, from.y}) + " " + at({x, to.y}) + " " + at(to);
+      refusals_ += tag("a", {{"href", "#r" + to_string(row)}, {"tabindex", "-1"}},
                        tag("path", {{"class", "refused"}, {"d", path}},
-                           tooltip(first.label + " with " + second.label + ": " + std::string(sentence(v.reason)))));
+                           tooltip(first.label + " with " + second.label + ": " + string(sentence(v.reason)))));
     }
   }
 };

@@ -12,14 +12,14 @@ namespace sinter::detail::views {
 
 // ---- parts of pages
 
-inline std::string code(std::string_view text) { return tag("code", {}, escaped(text)); }
-inline std::string note(const std::string& text) { return tag("p", {{"class", "note"}}, text) + "\n"; }
+inline string code(string_view text) { return tag("code", {}, escaped(text)); }
+inline string note(const string& text) { return tag("p", {{"class", "note"}}, text) + "\n"; }
 
-inline std::string section(const char* title, const std::string& content) {
+inline string section(const char* title, const string& content) {
   return tag("section", {{"id", title}}, "\n" + tag("h2", {}, title) + "\n" + content) + "\n";
 }
 /// What may be wider than the page scrolls in itself.
-inline std::string wide(const char* label, const std::string& content) {
+inline string wide(const char* label, const string& content) {
   return tag("div", {{"class", "wide"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", label}},
              "\n" + content) + "\n";
 }
@@ -28,25 +28,25 @@ struct column {
   const char* title;
   const char* kind = "text";
 };
-inline std::string table(const char* label, std::initializer_list<column> columns, const std::string& rows) {
-  std::string head;
+inline string table(const char* label, std::initializer_list<column> columns, const string& rows) {
+  string head;
   for (const column& c : columns) head += tag("th", {{"scope", "col"}, {"class", c.kind}}, c.title);
   head = tag("thead", {}, tag("tr", {}, head));
   return wide(label, tag("table", {}, head + tag("tbody", {}, "\n" + rows)));
 }
-inline std::string table_row(attributes list, std::initializer_list<std::string> cells) {
-  std::string text;
-  for (const std::string& content : cells) text += tag("td", {}, content);
+inline string table_row(attributes list, std::initializer_list<string> cells) {
+  string text;
+  for (const string& content : cells) text += tag("td", {}, content);
   return tag("tr", list, text) + "\n";
 }
-inline std::string details(const std::string& summary, const std::string& content) {
+inline string details(const string& summary, const string& content) {
   return tag("details", {}, tag("summary", {}, summary) + "\n" + content) + "\n";
 }
-inline std::string number(const std::string& figure) { return tag("span", {{"class", "number"}}, figure); }
-inline std::string kernel_link(int k) { return tag("a", {{"href", "#k" + std::to_string(k)}}, std::to_string(k)); }
+inline string number(const string& figure) { return tag("span", {{"class", "number"}}, figure); }
+inline string kernel_link(int k) { return tag("a", {{"href", "#k" + to_string(k)}}, to_string(k)); }
 
 /// A pair of nodes, and the attribute by which the filter finds it.
-inline std::string pair_text(const report::item& a, const report::item& b) {
+inline string pair_text(const report::item& a, const report::item& b) {
   return code(a.label) + " with " + code(b.label);
 }
 inline attribute pair_names(const report::item& a, const report::item& b) {
@@ -55,20 +55,20 @@ inline attribute pair_names(const report::item& a, const report::item& b) {
 
 // ---- the sections
 
-std::string page_header(const auto& r, std::string_view title) {
+string page_header(const auto& r, string_view title) {
   kernel_traffic total;
   for (const report::kernel& k : r.kernels) total.read += k.bytes.read, total.written += k.bytes.written;
-  const auto figure = [](const std::string& term, const std::string& value) {
+  const auto figure = [](const string& term, const string& value) {
     return tag("div", {}, tag("dt", {}, term) + tag("dd", {}, value));
   };
-  const std::string buffers = r.buffers.empty() ? "" : ", " + counted(r.buffers.size(), "buffer");
-  const std::string figures = figure(r.kernels.size() == 1 ? "kernel" : "kernels", std::to_string(r.kernels.size())) +
+  const string buffers = r.buffers.empty() ? "" : ", " + counted(r.buffers.size(), "buffer");
+  const string figures = figure(r.kernels.size() == 1 ? "kernel" : "kernels", to_string(r.kernels.size())) +
                               figure("read", bytes_text(total.read)) + figure("written", bytes_text(total.written)) +
                               figure("workspace" + buffers, bytes_text(r.workspace_bytes)) +
                               figure("options", r.preset);
-  std::string links, hints;
+  string links, hints;
   for (const char* name : {"Graph", "Kernels", "Memory", "Refusals", "Log"})
-    links += tag("li", {}, tag("a", {{"href", "#" + std::string(name)}}, name));
+    links += tag("li", {}, tag("a", {{"href", "#" + string(name)}}, name));
   if (!r.hints.empty())
     hints = note("Bytes are those for " + code(r.hints) + "; the kernels are the same for all extents.");
   return tag("header", {},
@@ -76,12 +76,12 @@ std::string page_header(const auto& r, std::string_view title) {
                  tag("nav", {{"aria-label", "Sections"}}, tag("ul", {}, links)) + "\n") + "\n";
 }
 
-std::string graph_section(const auto& r) {
+string graph_section(const auto& r) {
   constexpr int many = 40;  // lines that would hide the graph
-  std::string kinds, seen, toggle;
+  string kinds, seen, toggle;
   for (const report::kernel& k : r.kernels) {
-    const std::string kind(prefix(k.kind));
-    if (seen.find(kind) != std::string::npos) continue;
+    const string kind(prefix(k.kind));
+    if (string_view(seen).find(kind) != string_view::npos) continue;
     seen += kind;
     kinds += tag("li", {{"class", kind}}, escaped(kind_words(k.kind)));
   }
@@ -100,21 +100,21 @@ std::string graph_section(const auto& r) {
                      tag("figure", {}, toggle + wide("Graph", graph_svg(r).text())));
 }
 
-std::string kernels_section(const auto& r) {
+string kernels_section(const auto& r) {
   const auto items = [&](const list<int>& places) {
-    std::string text;
+    string text;
     for (int i : places)
       text += (text.empty() ? "" : ", ") + code(r.items[i].name()) + " " +
               tag("span", {{"class", "note shape"}}, escaped(r.items[i].shape));
     return text.empty() ? "nothing" : text;
   };
-  const auto fact = [](const char* term, const std::string& text) { return tag("dt", {}, term) + tag("dd", {}, text); };
-  std::string cards;
+  const auto fact = [](const char* term, const string& text) { return tag("dt", {}, term) + tag("dd", {}, text); };
+  string cards;
   for (int k = 0; k < r.num_kernels(); ++k) {
     const report::kernel& kernel = r.kernels[k];
-    const std::string number = std::to_string(k);
-    const std::string moves = bytes_text(kernel.bytes.read) + " in, " + bytes_text(kernel.bytes.written) + " out";
-    const std::string facts = fact("computes", code(kernel.calls)) + fact("reads", items(kernel.reads)) +
+    const string number = to_string(k);
+    const string moves = bytes_text(kernel.bytes.read) + " in, " + bytes_text(kernel.bytes.written) + " out";
+    const string facts = fact("computes", code(kernel.calls)) + fact("reads", items(kernel.reads)) +
                               fact("writes", items(kernel.writes)) + fact("moves", moves);
     cards += tag("article", {{"id", "k" + number}, {"class", prefix(kernel.kind)}},
                  tag("h3", {}, tag("span", {{"class", "note"}}, number) + " " + escaped(kernel.name)) +
@@ -123,13 +123,13 @@ std::string kernels_section(const auto& r) {
   return section("Kernels", tag("div", {{"class", "cards"}}, "\n" + cards));
 }
 
-std::string memory_section(const auto& r) {
+string memory_section(const auto& r) {
   if (r.workspace_bytes == 0)
     return section("Memory", note("No intermediate result goes through memory: there is no workspace."));
-  std::string rows;
+  string rows;
   for (const report::buffer& b : r.buffers)
     rows += table_row({}, {code(r.items[b.item].label), code(r.items[b.item].shape),
-                           number(std::to_string(b.where.offset)), number(std::to_string(b.where.bytes)),
+                           number(to_string(b.where.offset)), number(to_string(b.where.bytes)),
                            kernel_link(b.where.first) + " to " + kernel_link(b.where.last)});
   return section("Memory",
                  note("A buffer lives from the kernel that writes it to the last one that reads it; buffers that never "
@@ -139,14 +139,14 @@ std::string memory_section(const auto& r) {
                                        {"lives in kernels"}}, rows));
 }
 
-std::string refusals_section(const auto& r) {
-  const std::string filter = tag("div", {{"data-filter", "pairs"}}, "") + "\n";
-  std::string rows;
+string refusals_section(const auto& r) {
+  const string filter = tag("div", {{"data-filter", "pairs"}}, "") + "\n";
+  string rows;
   int count = 0;
   for (const report::verdict& v : r.verdicts) {
     if (!v.stands) continue;
     const report::item &a = r.items[v.first], &b = r.items[v.second];
-    rows += table_row({{"id", "r" + std::to_string(count++)}, pair_names(a, b)},
+    rows += table_row({{"id", "r" + to_string(count++)}, pair_names(a, b)},
                       {pair_text(a, b), kernel_link(a.kernel) + ", " + kernel_link(b.kernel),
                        escaped(sentence(v.reason)), number(bytes_text(v.shared_bytes))});
   }
@@ -158,10 +158,10 @@ std::string refusals_section(const auto& r) {
 }
 
 /// The pairs a round refused, by reason.
-std::string refused_lists(const auto& r, const logged_round& round) {
-  std::string text;
+string refused_lists(const auto& r, const logged_round& round) {
+  string text;
   for (int reason = 0; reason < static_cast<int>(refusal::num_refusals); ++reason) {
-    std::string pairs;
+    string pairs;
     std::size_t count = 0;
     for (const log_entry& e : round.refused) {
       if (static_cast<int>(e.reason) != reason) continue;
@@ -176,12 +176,12 @@ std::string refused_lists(const auto& r, const logged_round& round) {
   return text;
 }
 
-std::string log_section(const auto& r) {
-  std::string text = note("In each round the candidates are taken by score: rank, bytes saved, nearness. A fusion can "
+string log_section(const auto& r) {
+  string text = note("In each round the candidates are taken by score: rank, bytes saved, nearness. A fusion can "
                           "undo a candidate after it; the next round asks again.");
   if (r.log.empty()) text += note("There was no pair to look at.");
   for (const logged_round& round : rounds_of(r)) {
-    std::string rows;
+    string rows;
     std::size_t fused = 0;
     for (const log_entry& e : round.decided) {
       const report::item &a = r.of_node(e.first), &b = r.of_node(e.second);
@@ -194,25 +194,25 @@ std::string log_section(const auto& r) {
     }
     if (!rows.empty())
       rows = table("Candidates", {{"candidate"}, {"score", "number"}, {"shared", "number"}, {"outcome", "long"}}, rows);
-    const std::string figures = counted(round.num_pairs, "pair") + ", " + counted(round.num_candidates, "candidate") +
-                                ", " + std::to_string(fused) + " fused";
-    const std::string name = tag("b", {}, "Round " + std::to_string(round.number));
+    const string figures = counted(round.num_pairs, "pair") + ", " + counted(round.num_candidates, "candidate") +
+                                ", " + to_string(fused) + " fused";
+    const string name = tag("b", {}, "Round " + to_string(round.number));
     text += details(name + ": " + figures, rows + refused_lists(r, round));
   }
   return section("Log", text);
 }
 
-std::string page_text(const auto& r, std::string_view title) {
-  const std::string head = tag("meta", {{"charset", "utf-8"}}) +
+string page_text(const auto& r, string_view title) {
+  const string head = tag("meta", {{"charset", "utf-8"}}) +
                            tag("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}) +
                            tag("title", {}, escaped(title)) + "\n" + tag("style", {}, style) + "\n";
-  const std::string sections =
+  const string sections =
       graph_section(r) + kernels_section(r) + memory_section(r) + refusals_section(r) + log_section(r);
-  const std::string footer = note("Written by sinter. All of this was decided by the compiler.");
-  const std::string body = tag("a", {{"class", "skip"}, {"href", "#Graph"}}, "Skip to the graph") + "\n" +
+  const string footer = note("Written by sinter. All of this was decided by the compiler.");
+  const string body = tag("a", {{"class", "skip"}, {"href", "#Graph"}}, "Skip to the graph") + "\n" +
                            page_header(r, title) + tag("main", {}, "\n" + sections) + "\n" +
                            tag("footer", {}, footer) + "\n" + tag("script", {}, script) + "\n";
-  const std::string page = tag("head", {}, "\n" + head) + "\n" + tag("body", {}, "\n" + body);
+  const string page = tag("head", {}, "\n" + head) + "\n" + tag("body", {}, "\n" + body);
   return "<!DOCTYPE html>\n" + tag("html", {{"lang", "en"}}, "\n" + page) + "\n";
 }
 
@@ -221,7 +221,7 @@ std::string page_text(const auto& r, std::string_view title) {
 namespace sinter {
 
 template <class Fused>
-std::string to_html(const Fused&, std::string_view title) {
+string to_html(const Fused&, string_view title) {
   return detail::views::page_text(detail::views::report_with_log<Fused>(), title);
 }
 

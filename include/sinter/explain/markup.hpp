@@ -9,8 +9,8 @@
 namespace sinter::detail::views {
 
 /// Text that may stand between tags and in attributes.
-inline std::string escaped(std::string_view text) {
-  std::string markup;
+inline string escaped(string_view text) {
+  string markup;
   for (char c : text) {
     if (c == '&')
       markup += "&amp;";
@@ -27,43 +27,43 @@ inline std::string escaped(std::string_view text) {
 }
 
 /// A position in a drawing, to a tenth.
-inline std::string px(double position) {
+inline string px(double position) {
   const long tenths = static_cast<long>(position * 10 + (position < 0 ? -0.5 : 0.5));
   const long size = tenths < 0 ? -tenths : tenths;
-  std::string text = (tenths < 0 ? "-" : "") + std::to_string(size / 10);
-  if (size % 10 != 0) text += "." + std::to_string(size % 10);
+  string text = (tenths < 0 ? "-" : "") + to_string(size / 10);
+  if (size % 10 != 0) text += "." + to_string(size % 10);
   return text;
 }
 
 struct attribute {
-  std::string text;
-  attribute(const char* name, std::string_view value) : text(std::string(" ") + name + "=\"" + escaped(value) + "\"") {}
-  attribute(const char* name, const char* value) : attribute(name, std::string_view(value)) {}
+  string text;
+  attribute(const char* name, string_view value) : text(text_of({" ", name, "=\"", escaped(value), "\""})) {}
+  attribute(const char* name, const char* value) : attribute(name, string_view(value)) {}
   attribute(const char* name, double position) : attribute(name, px(position)) {}
 };
 using attributes = std::initializer_list<attribute>;
 
-inline std::string tag(const char* name, attributes list) {
-  std::string text = std::string("<") + name;
+/// What stands between "<" and ">".
+inline string tag_text(const char* name, attributes list) {
+  string text = name;
   for (const attribute& a : list) text += a.text;
-  return text + "/>";
+  return text;
 }
-inline std::string tag(const char* name, attributes list, const std::string& content) {
-  std::string text = tag(name, list);
-  text.replace(text.size() - 2, 2, ">");
-  return text + content + "</" + name + ">";
+inline string tag(const char* name, attributes list) { return text_of({"<", tag_text(name, list), "/>"}); }
+inline string tag(const char* name, attributes list, string_view content) {
+  return text_of({"<", tag_text(name, list), ">", content, "</", name, ">"});
 }
 
 /// "384 bytes", "16 KiB", "4.2 MiB".
-inline std::string bytes_text(std::int64_t bytes) {
-  if (bytes < 1024) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+inline string bytes_text(std::int64_t bytes) {
+  if (bytes < 1024) return to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
   constexpr const char* units[] = {" KiB", " MiB", " GiB", " TiB"};
   int unit = 0;
   std::int64_t scale = 1024;
   while (unit < 3 && bytes / scale >= 1024) scale *= 1024, ++unit;
   const std::int64_t tenths = (bytes / (scale / 64) * 10 + 32) / 64;
-  std::string text = std::to_string(tenths / 10);
-  if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
+  string text = to_string(tenths / 10);
+  if (tenths % 10 != 0) text += "." + to_string(tenths % 10);
   return text + units[unit];
 }
 
@@ -75,18 +75,18 @@ struct rectangle {
   double left = 0, right = 0, top = 0, bottom = 0;
   double middle() const { return (left + right) / 2; }
 };
-inline std::string draw(const rectangle& r, double radius) {
+inline string draw(const rectangle& r, double radius) {
   return tag("rect", {{"x", r.left}, {"y", r.top}, {"width", r.right - r.left}, {"height", r.bottom - r.top},
                       {"rx", radius}});
 }
-inline std::string draw_text(double x, double y, const char* kind, std::string_view text) {
+inline string draw_text(double x, double y, const char* kind, string_view text) {
   return tag("text", {{"class", kind}, {"x", x}, {"y", y}}, escaped(text));
 }
-inline std::string tooltip(std::string_view text) { return tag("title", {}, escaped(text)); }
+inline string tooltip(string_view text) { return tag("title", {}, escaped(text)); }
 
 /// A drawing of `content` within `r`.
-inline std::string drawing(const char* kind, const std::string& title, const rectangle& r, const std::string& content) {
-  const std::string id = std::string(kind) + "-title", width = px(r.right - r.left), height = px(r.bottom - r.top);
+inline string drawing(const char* kind, const string& title, const rectangle& r, const string& content) {
+  const string id = string(kind) + "-title", width = px(r.right - r.left), height = px(r.bottom - r.top);
   return tag("svg",
              {{"xmlns", "http://www.w3.org/2000/svg"}, {"class", kind}, {"role", "group"}, {"aria-labelledby", id},
               {"viewBox", px(r.left) + " " + px(r.top) + " " + width + " " + height},

@@ -41,16 +41,16 @@ class offset_scale {
 };
 
 /// Of a plan that has a workspace.
-std::string memory_svg(const auto& r) {
+string memory_svg(const auto& r) {
   const double left = 92, top = 30, room = 800.0 / r.num_kernels();
   const double column = room < 28 ? 28 : room > 120 ? 120 : room;
   const offset_scale height(r, top);
   const double right = left + column * r.num_kernels(), bottom = height(height.offsets().back());
 
-  std::string text = draw_text(left - 10, 18, "axis", "kernel");
+  string text = draw_text(left - 10, 18, "axis", "kernel");
   for (int k = 0; k < r.num_kernels(); ++k) {
     const double x = left + column * k;
-    const std::string number = std::to_string(k);
+    const string number = to_string(k);
     text += tag("path", {{"class", "grid"}, {"d", "M" + px(x) + "," + px(top) + "V" + px(bottom)}});
     text += tag("a", {{"href", "#k" + number}}, draw_text(x + column / 2, 18, "tick", number));
   }
@@ -67,14 +67,16 @@ std::string memory_svg(const auto& r) {
     const report::item& item = r.items[b.item];
     const rectangle where{left + column * b.where.first + 2, left + column * (b.where.last + 1) - 2,
                           height(b.where.offset) + 1, height(b.where.offset + b.where.bytes) - 1};
-    std::string content = tooltip(item.label + " " + item.shape + ": " + bytes_text(b.where.bytes) + " at offset " +
+    string content = tooltip(item.label + " " + item.shape + ": " + bytes_text(b.where.bytes) + " at offset " +
                                   bytes_text(b.where.offset)) +
                           draw(where, 4);
     const auto fits = static_cast<std::size_t>((where.right - where.left - 8) / character_width);
     if (fits >= 4 && where.bottom - where.top >= 13)
       content += draw_text(where.middle(), (where.top + where.bottom) / 2 + 4, "label",
-                           item.label.size() <= fits ? item.label : item.label.substr(0, fits - 2) + "..");
-    text += tag("g", {{"class", "buffer " + std::string(prefix(r.kernels[item.kernel].kind))}}, content) + "\n";
+                           item.label.size() <= fits
+                               ? item.label
+                               : text_of({string_view(item.label).substr(0, fits - 2), ".."}));
+    text += tag("g", {{"class", "buffer " + string(prefix(r.kernels[item.kernel].kind))}}, content) + "\n";
   }
   return drawing("memory", "The workspace: buffers by kernel and offset", {0, right + 8, 0, bottom + 12}, text);
 }

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <string>
 #include <utility>
 
 #include "sinter/base/list.hpp"
@@ -16,18 +15,18 @@ namespace sinter::detail::views {
 struct report {
   /// An input, or what a scheduler node computes. Inputs come first.
   struct item {
-    std::string label;  ///< "mm_0"; an input's is its place
-    std::string place;  ///< "input 0", "output 1", "input 0 in place"; empty: an intermediate result
-    std::string shape;  ///< "f32[rows, 64]"
+    string label;  ///< "mm_0"; an input's is its place
+    string place;  ///< "input 0", "output 1", "input 0 in place"; empty: an intermediate result
+    string shape;  ///< "f32[rows, 64]"
     std::int64_t bytes = 0;
     int kernel = -1;    ///< the one that computes it; an input has none
     list<int> reads;    ///< items
     list<int> outputs;  ///< results of the function that it is
 
-    const std::string& name() const { return place.empty() ? label : place; }
+    const string& name() const { return place.empty() ? label : place; }
   };
   struct kernel {
-    std::string name, calls;  ///< calls: "mm_0, gelu_0"
+    string name, calls;  ///< calls: "mm_0, gelu_0"
     kernel_kind kind{};
     bool scans = false;       ///< a reduction that is, or has, a scan
     int num_parts = 1;        ///< loops of their own
@@ -57,8 +56,8 @@ struct report {
   list<verdict> verdicts;  ///< in the order of the kernels
   bool forgot_verdicts = false;
   list<log_entry> log;  ///< of scheduler nodes; empty in a report without log
-  std::string hints;    ///< "rows = 4096": what the figures assume
-  std::string preset;   ///< "standard", or "own options"
+  string hints;    ///< "rows = 4096": what the figures assume
+  string preset;   ///< "standard", or "own options"
 
   int num_items() const { return static_cast<int>(items.size()); }
   int num_kernels() const { return static_cast<int>(kernels.size()); }
@@ -67,8 +66,8 @@ struct report {
 
 /// A run-time number as users wrote it: "rows", "rows * 64".
 template <class Program>
-std::string number_text(number n) {
-  if (is_static(n)) return std::to_string(n);
+string number_text(number n) {
+  if (is_static(n)) return to_string(n);
   const auto& table = Program::plan.fusion.state.list.numbers;
   const int at = table.find(n);
   if (at < 0) return "?";
@@ -82,14 +81,14 @@ std::string number_text(number n) {
     };
     return text_of({operand(d.a), sign, operand(d.b)});
   }
-  const std::string_view given = Program::extent_name(static_cast<int>(d.a), static_cast<int>(d.b));
-  return given.empty() ? "dyn" : std::string(given);
+  const string_view given = Program::extent_name(static_cast<int>(d.a), static_cast<int>(d.b));
+  return given.empty() ? "dyn" : string(given);
 }
 
 template <class Program>
-std::string shape_text(int node) {
+string shape_text(int node) {
   const auto& g = Program::g;
-  std::string text = text_of({name(g[node].type), "["});
+  string text = text_of({name(g[node].type), "["});
   for (int d = 0; d < g.shape(node).rank; ++d) append(text, {d ? ", " : "", number_text<Program>(g.shape(node)[d])});
   return text += "]";
 }
@@ -119,7 +118,7 @@ inline void insert_once(list<int>& list, int value) {
   list.push_back(value);
 }
 
-inline std::string preset_of(const options& o) {
+inline string preset_of(const options& o) {
   if (o == standard) return "standard";
   if (o == eager) return "eager";
   if (o == max_autotune) return "max_autotune";
@@ -146,8 +145,8 @@ void add_scalars(report::item& item, int node, Visited& visited) {
     visited.insert(operand);
     if (g[operand].what != op::input) {
       if (!Program::plan.fusion.state.list.buffers.realized(operand)) add_scalars<Program>(item, operand, visited);
-    } else if (g.inputs[item_of<Program>(operand)].by_value) {
-      insert_once(item.reads, item_of<Program>(operand));
+    } else if (const int place = item_of<Program>(operand); place >= 0 && g.inputs[place].by_value) {
+      insert_once(item.reads, place);
     }
   }
 }
@@ -156,7 +155,7 @@ template <class Program>
 void read_items(report& r) {
   const auto& g = Program::g;
   const auto& s = Program::plan.fusion.state;
-  const auto add = [&](int node, std::string label) {
+  const auto add = [&](int node, string label) {
     r.items.push_back({});
     report::item& item = r.items.back();
     item.label = label;
@@ -171,7 +170,7 @@ void read_items(report& r) {
   r.num_inputs = r.num_items();
   for (int n = 0; n < s.list.nodes.size(); ++n) {
     const scheduler_node& node = s.list.nodes[n];
-    report::item& item = *add(node.root, std::string(Program::labels[n].text().view()));
+    report::item& item = *add(node.root, string(Program::labels[n].text().view()));
     for (int k = 0; k < g.outputs.size(); ++k)
       if (g.outputs[k] == node.root) item.outputs.push_back(k);
     if (!item.outputs.empty()) item.place = text_of({"output ", item.outputs[0]});
@@ -293,14 +292,14 @@ list<logged_round> rounds_of(const auto& r) {
   return rounds;
 }
 /// The parts of a score in the order in which they are compared.
-inline std::string score_text(const fusion_score& s) { return text_of({s.rank, " / ", s.weight, " / ", s.proximity}); }
+inline string score_text(const fusion_score& s) { return text_of({s.rank, " / ", s.weight, " / ", s.proximity}); }
 
 /// "1 pair", "2 pairs".
-inline std::string counted(std::size_t n, const char* noun) { return text_of({n, " ", noun, n == 1 ? "" : "s"}); }
+inline string counted(std::size_t n, const char* noun) { return text_of({n, " ", noun, n == 1 ? "" : "s"}); }
 
 /// What a kernel is, in words.
-constexpr std::string_view kind_words(kernel_kind kind) {
-  constexpr std::string_view kinds[] = {"pointwise",
+constexpr string_view kind_words(kernel_kind kind) {
+  constexpr string_view kinds[] = {"pointwise",
                                         "looped reduction",
                                         "persistent reduction (each row is read once)",
                                         "matmul template",
@@ -309,11 +308,13 @@ constexpr std::string_view kind_words(kernel_kind kind) {
                                         "scan of long rows, each by many blocks"};
   return kinds[static_cast<int>(kind)];
 }
-inline std::string words(const report::kernel& kernel) {
+inline string words(const report::kernel& kernel) {
   if (kernel.kind == kernel_kind::persistent_reduction && kernel.num_parts > 1)
     return "persistent reduction of rows and columns (all is read once)";
-  std::string text(kind_words(kernel.kind));
-  if (const std::size_t at = text.find("reduction"); kernel.scans && at != text.npos) text.replace(at, 9, "scan");
+  const string_view kind = kind_words(kernel.kind), fold = "reduction";
+  string text = kind;
+  if (const std::size_t at = kind.find(fold); kernel.scans && at != kind.npos)
+    text = text_of({kind.substr(0, at), "scan", kind.substr(at + fold.size())});
   if (kernel.kind == kernel_kind::reduction)
     append(text, {" (", kernel.passes, kernel.passes == 1 ? " pass)" : " passes)"});
   return text;

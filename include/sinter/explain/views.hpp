@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <string>
-#include <string_view>
+#include "sinter/base/string.hpp"
 
 namespace sinter {
 
@@ -15,15 +14,15 @@ enum class verbosity : unsigned char {
 
 /// The plan of a fused function as text: one paragraph per kernel, then the refusals.
 template <class Fused>
-std::string explain(const Fused&);
+string explain(const Fused&);
 /// The same in as many words as wanted. A function of its own because the log costs the compiler another evaluation.
 template <class Fused>
-std::string explain(const Fused&, verbosity how_much);
+string explain(const Fused&, verbosity how_much);
 /// The graph and plan of a fused function in Graphviz's language: `dot -Tsvg`.
 template <class Fused>
-std::string to_dot(const Fused&);
+string to_dot(const Fused&);
 /// The plan of a fused function as one page of HTML that needs nothing else: write it to a file and open it.
 template <class Fused>
-std::string to_html(const Fused&, std::string_view title = "Fusion plan");
+string to_html(const Fused&, string_view title = "Fusion plan");
 
 }  // namespace sinter

@@ -11,7 +11,7 @@ namespace sinter {
 namespace detail {
 
 template <class Op>
-concept names_itself = requires { std::string_view(Op::name); };
+concept names_itself = requires { string_view(Op::name); };
 template <class Op>
 concept runs_on_host = requires(const custom_call& c) { Op::host(c); };
 template <class Op>
@@ -41,7 +41,7 @@ constexpr void custom_op() {
 }  // namespace detail
 
 /// The result of Op on x...: an array of Op::like(x...)'s dtype and extents, by default those of the first operand. Op
-/// is a type with `static constexpr std::string_view name`, and `static void host(const custom_call&)` or
+/// is a type with `static constexpr const char* name`, or any text, and `static void host(const custom_call&)` or
 /// `static void cuda(const custom_call&)` or both, which write every element of call.result and only those.
 template <class Op, dtype T, extents S, class... X>
   requires(detail::is_expr<X> && ...)

@@ -132,7 +132,7 @@ constexpr auto mean_axes(expr<T, S> x) {
 
 /// Sum of squared deviations over (count - Correction).
 template <unsigned Mask, bool KeepDim, long Correction, dtype T, extents S>
-constexpr auto var_axes(expr<T, S> x, std::string_view name) {
+constexpr auto var_axes(expr<T, S> x, string_view name) {
   const origin_scope call(x.graph(), name);
   auto m2 = reduce_axes<op::m2, Mask, KeepDim>(x);
   constexpr dtype type = decltype(m2)::type;

@@ -14,8 +14,8 @@ namespace detail {
 // One extent of a tensor type: a size, `dyn`, or `dim<"name">`.
 constexpr long static_size(long extent) { return extent; }
 constexpr long static_size(const named_extent&) { return dyn; }
-constexpr std::string_view name_of(long) { return {}; }
-constexpr std::string_view name_of(const named_extent& extent) { return extent.name; }
+constexpr string_view name_of(long) { return {}; }
+constexpr string_view name_of(const named_extent& extent) { return extent.name; }
 constexpr long hint_of(long) { return 0; }
 constexpr long hint_of(const named_extent& extent) { return extent.hint; }
 
@@ -259,8 +259,8 @@ template <class T>
 struct extent_names;
 template <template <class, auto...> class Tensor, class T, auto... E>
 struct extent_names<Tensor<T, E...>> {
-  static constexpr std::string_view name(int d) {
-    const std::string_view names[] = {name_of(E)..., std::string_view{}};
+  static constexpr string_view name(int d) {
+    const string_view names[] = {name_of(E)..., string_view{}};
     return names[d];
   }
   /// The static size, or dyn.

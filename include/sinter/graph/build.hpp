@@ -13,11 +13,11 @@ struct graph_builder : graph<Capacity> {
   using base = graph<Capacity>;
   using base::lists, base::nodes, base::numbers, base::origins, base::scalars;
 
-  std::string_view call{};  ///< the outermost user-level op being traced, empty between calls
-  short call_origin = -1;   ///< its origin, made with its first new node
-  short num_lists = 0;      ///< calls of foreach so far
-  short list = 0, member = 0;  ///< the one that is being traced, counted from 1, and its member
-  bool refused = false;     ///< an op could not be: the compiler has said why, and nothing is planned
+  string_view call{};              ///< the outermost user-level op being traced, empty between calls
+  short call_origin = -1;          ///< its origin, made with its first new node
+  short num_lists = 0;             ///< calls of foreach so far
+  short list = 0, member = 0;      ///< the one that is being traced, counted from 1, and its member
+  bool refused = false;            ///< an op could not be: the compiler has said why, and nothing is planned
   bool assigned_to_value = false;  ///< the same for assign, whose target only the trace knows
 
   struct equality {
@@ -122,7 +122,7 @@ struct graph_builder : graph<Capacity> {
     if (call_origin < 0) call_origin = make_origin(call);
     return call_origin;
   }
-  constexpr short make_origin(std::string_view name) {
+  constexpr short make_origin(string_view name) {
     short instance = 0;
     for (int i = origins.size() - 1; i >= 0 && instance == 0; --i)
       if (origins[i].name == name) instance = static_cast<short>(origins[i].instance + 1);
@@ -135,7 +135,7 @@ using trace = graph_builder<max_nodes>;
 /// While one lives, nodes belong to the user-level op `name`; calls inside calls belong to the outermost.
 class origin_scope {
  public:
-  constexpr origin_scope(trace* t, std::string_view name) : trace_(t), outermost_(t->call.empty()) {
+  constexpr origin_scope(trace* t, string_view name) : trace_(t), outermost_(t->call.empty()) {
     if (outermost_) t->call = name, t->call_origin = -1;
   }
   constexpr ~origin_scope() {

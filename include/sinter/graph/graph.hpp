@@ -3,14 +3,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <string_view>
-
 #include "sinter/base/custom.hpp"
 #include "sinter/base/dtype.hpp"
 #include "sinter/base/extents.hpp"
 #include "sinter/base/fixed_vector.hpp"
 #include "sinter/base/number.hpp"
 #include "sinter/base/op.hpp"
+#include "sinter/base/string_view.hpp"
 
 namespace sinter {
 
@@ -56,7 +55,7 @@ struct node {
 
 /// A user-level call that nodes come from: `softmax`, `mm`, `add`.
 struct origin {
-  std::string_view name{};
+  string_view name{};
   short instance = 0;  ///< counts calls of that name: label "mm_0"
   short list = 0;      ///< the foreach whose member this is, counted from 1; 0 if none
   short member = 0;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "sinter/base/text.hpp"
 #include "sinter/expr/tensor.hpp"
@@ -60,13 +59,13 @@ bound_argument bind_argument(const T& argument) {
 }
 
 /// How messages name an argument.
-inline std::string argument_name(int position, int num_inputs) {
+inline string argument_name(int position, int num_inputs) {
   return position < num_inputs ? text_of({"input ", position}) : text_of({"output ", position - num_inputs});
 }
 
 /// "dimension 0 (\"rows\")".
-inline std::string dimension_name(int d, std::string_view name) {
-  std::string text = text_of({"dimension ", d});
+inline string dimension_name(int d, string_view name) {
+  string text = text_of({"dimension ", d});
   if (!name.empty()) append(text, {" (\"", name, "\")"});
   return text;
 }

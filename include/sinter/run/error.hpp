@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <stdexcept>
+#include "sinter/base/error.hpp"
 
 namespace sinter {
 
 /// An argument that cannot be used: null, read-only as an output, overlapping, on the wrong device.
-struct argument_error : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
+struct argument_error : error {
+  using error::error;
 };
 
 /// Extents that disagree with the function's or with each other.

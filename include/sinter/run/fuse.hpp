@@ -10,7 +10,7 @@ namespace sinter {
 /// One kernel of a plan.
 struct kernel_info {
   kernel_kind kind;
-  std::string_view name;
+  string_view name;
 };
 
 /// A line of the fusion log: a pair of kernels in the making, each named by its first node, and what became of it.
@@ -132,7 +132,7 @@ class fused {
   }
 
   /// Why two user-level calls ("mm_0", "gelu_0": name and count) are not one kernel; refusal::none if they are.
-  static constexpr refusal why_not_fused(std::string_view first, std::string_view second) {
+  static constexpr refusal why_not_fused(string_view first, string_view second) {
     return program::why_not_fused(first, second);
   }
 
@@ -244,7 +244,7 @@ struct refused {
   static constexpr std::int64_t workspace_bytes(...) { return 0; }
   static constexpr std::int64_t counter_bytes(...) { return 0; }
   static constexpr auto fusion_log() { return fixed_vector<fusion_entry, 0>{}; }
-  static constexpr refusal why_not_fused(std::string_view, std::string_view) { return refusal::unknown_label; }
+  static constexpr refusal why_not_fused(string_view, string_view) { return refusal::unknown_label; }
   template <class Executor, class... A>
   void operator()(const Executor&, A&&...) const {}
 };

@@ -210,8 +210,8 @@ struct program {
     return left;
   }();
 
-  static constexpr std::string_view extent_name(int argument, int d) {
-    std::string_view names[] = {extent_name_of<T>(argument < num_inputs ? d : 0)..., std::string_view{}};
+  static constexpr string_view extent_name(int argument, int d) {
+    string_view names[] = {extent_name_of<T>(argument < num_inputs ? d : 0)..., string_view{}};
     if (argument < num_inputs) return names[argument];
     // An output's dimension has the name of the input dimension with the same number.
     const number n = g.shape(g.outputs[argument - num_inputs])[d];
@@ -221,9 +221,9 @@ struct program {
     return {};
   }
   template <class Tensor>
-  static constexpr std::string_view extent_name_of(int d) {
+  static constexpr string_view extent_name_of(int d) {
     if constexpr (is_value<Tensor>) return {};
-    else return d < Tensor::rank ? extent_names<Tensor>::name(d) : std::string_view{};
+    else return d < Tensor::rank ? extent_names<Tensor>::name(d) : string_view{};
   }
 
   /// A function from numbers to values, given the run-time extents in order of first appearance.
@@ -266,7 +266,7 @@ struct program {
     return e;
   }
 
-  static constexpr refusal why_not_fused(std::string_view first, std::string_view second) {
+  static constexpr refusal why_not_fused(string_view first, string_view second) {
     const int a = node_labelled(g, nodes, first), b = node_labelled(g, nodes, second);
     const auto& s = plan.fusion.state;
     if (a < 0 || b < 0) return refusal::unknown_label;

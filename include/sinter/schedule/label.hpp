@@ -10,9 +10,9 @@ namespace sinter {
 
 /// The name of a scheduler node: a user-level call, or a part of one. `label == "mm_0"` compares its text.
 struct node_label {
-  std::string_view call{};
+  string_view call{};
   short instance = 0;  ///< counts calls of that name
-  std::string_view part{};
+  string_view part{};
   short part_instance = 0;  ///< counts parts of that op in the call
 
   constexpr text_buffer<128> text() const {
@@ -30,7 +30,7 @@ struct node_label {
     }
     return all;
   }
-  friend constexpr bool operator==(const node_label& a, std::string_view b) { return a.text().view() == b; }
+  friend constexpr bool operator==(const node_label& a, string_view b) { return a.text().view() == b; }
 };
 
 namespace detail {
@@ -67,7 +67,7 @@ constexpr node_label label_of(const graph<Capacity>& g, const node_list<Capacity
 
 /// The scheduler node with this label, or -1.
 template <int Capacity>
-constexpr int node_labelled(const graph<Capacity>& g, const node_list<Capacity>& list, std::string_view label) {
+constexpr int node_labelled(const graph<Capacity>& g, const node_list<Capacity>& list, string_view label) {
   for (int call = 0; call < g.origins.size(); ++call)
     if (label_of(g.origins[call]) == label && last_node_of(list, call) >= 0) return last_node_of(list, call);
   for (int n = 0; n < list.nodes.size(); ++n)

@@ -24,8 +24,8 @@ constexpr bool is_loop(kernel_kind kind) {
   return kind == kernel_kind::pointwise || kind == kernel_kind::reduction ||
          kind == kernel_kind::persistent_reduction || kind == kernel_kind::split_scan;
 }
-constexpr std::string_view prefix(kernel_kind kind) {
-  constexpr std::string_view prefixes[] = {"poi", "red", "per", "tem", "for", "com", "spl"};
+constexpr string_view prefix(kernel_kind kind) {
+  constexpr string_view prefixes[] = {"poi", "red", "per", "tem", "for", "com", "spl"};
   return prefixes[static_cast<int>(kind)];
 }
 
@@ -171,11 +171,11 @@ constexpr text_buffer<max_name> name_kernel(const plan<Capacity>& p, int index) 
   text_buffer<max_name> name{};
   name.append(prefix(p.kernels[index].kind));
   name.append("_fused");
-  std::string_view last{};
+  string_view last{};
   while (true) {
-    std::string_view next{};
+    string_view next{};
     for (int i = 0; i < s.g->origins.size(); ++i) {
-      const std::string_view candidate = s.g->origins[i].name;
+      const string_view candidate = s.g->origins[i].name;
       if (calls.contains(i) && (last.empty() || last < candidate) && (next.empty() || candidate < next))
         next = candidate;
     }

@@ -2,21 +2,19 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include <stdexcept>
-#include <string>
-
+#include "sinter/base/error.hpp"
 #include "sinter/base/text.hpp"
 
 namespace sinter {
 
-class cuda_error : public std::runtime_error {
+class cuda_error : public error {
  public:
   cuda_error(const char* call, const char* kernel, cudaError_t code)
-      : std::runtime_error(detail::text_of(
+      : error(detail::text_of(
             {call, " for kernel ", kernel, ": ", cudaGetErrorString(code), " (", cudaGetErrorName(code), ")"})),
         code_(code) {}
-  cuda_error(const char* call, const char* kernel, const std::string& text)
-      : std::runtime_error(detail::text_of({call, " for kernel ", kernel, ": ", text})), code_(cudaErrorUnknown) {}
+  cuda_error(const char* call, const char* kernel, const string& text)
+      : error(detail::text_of({call, " for kernel ", kernel, ": ", text})), code_(cudaErrorUnknown) {}
   cudaError_t code() const noexcept { return code_; }
 
  private:

@@ -13,7 +13,6 @@ void matmul(const foreign_matmul& m, cudaStream_t stream, const char* name);  //
 
 #else
 
-#include <string>
 #include <type_traits>
 
 #include "sinter/base/owned.hpp"
