@@ -512,6 +512,16 @@ TEST_CASE("columns: results for each element of rows that begin anywhere") {
       }
 }
 
+// So many rows that parts are 16 tiles long or longer; the last tile is cut.
+TEST_CASE("columns: results for each element, of tiles of rows that blocks take in turn") {
+  for (const std::size_t shift : {0, 1}) {
+    test_elements<float, float>(65, 203003, shift);
+    test_elements<float, float>(1001, 15013, shift);
+    test_elements<bf16, bf16>(1001, 26701, shift);
+    test_elements<bf16, float>(100, 280001, shift);
+  }
+}
+
 TEST_CASE("columns: of equals the first, of NaN too, and of infinities") {
   const auto test = [](auto op, auto zero, std::int64_t columns, std::int64_t rows, std::size_t shift) {
     if (!is_sampled()) return;

@@ -59,10 +59,11 @@ __device__ __forceinline__ int walk_rows(Accumulators& acc, const Args& args, in
   return stop + ((r - stop) & (stride - 1));
 }
 
-/// The same with results for each element of `lanes`.
+/// The same with results for each element of `lanes`, tile by tile: the first begins at row r, the others `apart` below
+/// one another. The first one that is not walked because it ends behind `stop`; with `rest` what is above stop is.
 template <class Body, class Tiling, class Accumulators, class Args>
 __device__ __forceinline__ int walk_storing(Accumulators& acc, const Args& args, int x, unsigned lanes, int r, int stop,
-                                            int stride) {
+                                            int stride, int apart, bool rest) {
   if (r >= stop) return r;
   tile<Tiling> tile;
   tile.fixed = x;
@@ -71,17 +72,17 @@ __device__ __forceinline__ int walk_storing(Accumulators& acc, const Args& args,
   if constexpr (folds_ahead<Args>) evaluate<rows_before_fold<Body, Args, false>>(frame, tile, args);
   else evaluate<column_values<Body>>(frame, tile, args);
   constexpr int items = Tiling::items;
-  const int step = items * stride;
 #pragma unroll 1
-  for (; r + step - stride < stop; r += step) {
+  for (; r + (items - 1) * stride < stop; r += apart) {
     tile.template place<items>(r, stride, stop - 1);
     evaluate_and_step<elements_of_phase<Body, 0>, 0, Tiling::width>(acc, frame, tile, args);
   }
-  if (items > 1 && r < stop) {
+  if (items > 1 && rest && r < stop) {
     tile.template place<0>(r, stride, stop - 1);
     evaluate_and_step<elements_of_phase<Body, 0>, 0, Tiling::width>(acc, frame, tile, args);
+    r += apart;
   }
-  return stop + ((r - stop) & (stride - 1));
+  return r;
 }
 
 /// Elements by which the vectors of row r begin early.
@@ -180,43 +181,86 @@ __device__ __forceinline__ shared_columns finish_shifted(body<S...> body, std::i
   return {set, first, end};
 }
 
-/// Steps through rows `top`, top + apart, … below `stop` of the columns from `first` on, of which the last is in front
-/// of `end`, in a block's threads, `along` of which take a row. Of rows that are shifted, and more than one, Width
-/// threads or more share a column, or as many as it takes for them to be shifted alike, or all rows are.
+/// Where a thread's vectors lie in rows of a block, `along` of whose threads take one: of the columns from `first` on,
+/// of which the last is in front of `end`. Row r is one of the thread's.
+template <int Width>
+struct vector_place {
+  int x, lane;                  // the last one's, if `lane` is a later one
+  int first_whole, last_whole;  // rows in front of which, from which on a vector is cut
+
+  __device__ __forceinline__ vector_place(const row_shift& shift, int r, int first, int end, int along, int numel,
+                                          int rows) {
+    const int begin = first - lead_of_row<Width>(shift, r), last = begin + (end - 1 - begin) / Width * Width;
+    lane = begin + static_cast<int>(threadIdx.x) % along * Width;
+    x = lane < last ? lane : last;
+    // Beside the columns lie other rows, but for those at the ends of memory.
+    first_whole = x < 0 ? Width - 1 : 0;
+    last_whole = x + Width > numel ? rows - (Width - 1) : rows;
+  }
+  /// Those that are of these columns.
+  __device__ __forceinline__ unsigned lanes(int first, int end) const {
+    unsigned all = 0;
+#pragma unroll
+    for (int j = 0; j < Width; ++j) all |= lane + j >= first && lane + j < end ? 1u << j : 0;
+    return all;
+  }
+};
+
+/// Steps through rows `top`, top + apart, … below `stop`. Of rows that are shifted, and more than one, Width threads or
+/// more share a column, or as many as it takes for them to be shifted alike, or all rows are.
 template <class Body, int Width, int Items, class Accumulators, class Args>
 __device__ __forceinline__ void walk_columns(Accumulators& acc, const Args& args, int rows, int along,
                                              const row_shift& shift, int first, int end, int top, int stop,
                                              int apart = 1) {
-  constexpr bool stores = column_shift_facts<Body>::once && column_shift_facts<Body>::stores;
-  const int numel = static_cast<int>(args.numel), thread = static_cast<int>(threadIdx.x),
-            stride = column_block / along * apart;
-  int r = top + thread / along * apart;
-  const int begin = first - lead_of_row<Width>(shift, r), last = begin + (end - 1 - begin) / Width * Width;
-  int x = begin + thread % along * Width;
-  [[maybe_unused]] unsigned lanes = 0;
-  if constexpr (stores) {
-#pragma unroll
-    for (int j = 0; j < Width; ++j) lanes |= x + j >= first && x + j < end ? 1u << j : 0;
-  }
-  if (x > last) x = last;
-
+  const int stride = column_block / along * apart;
+  int r = top + static_cast<int>(threadIdx.x) / along * apart;
+  const vector_place<Width> place(shift, r, first, end, along, static_cast<int>(args.numel), rows);
   start<0, Width>(Body{}, std::make_index_sequence<Body::size>{}, acc);
-  // Beside the columns lie other rows, but for those at the ends of memory.
-  const int first_whole = x < 0 ? Width - 1 : 0, last_whole = x + Width > numel ? rows - (Width - 1) : rows;
   const auto walk = [&] {
 #pragma unroll 1
     for (int piece = 0; piece < 3; ++piece) {
-      const int until = piece == 0 ? first_whole : piece == 1 ? last_whole : stop, mine = until < stop ? until : stop;
-      if constexpr (stores) {
-        using vectors = storing_tiling<Width, Items, drift::whole>;
-        using elements = storing_tiling<Width, 1, drift::single>;
-        if (piece == 1) r = walk_storing<Body, vectors>(acc, args, x, lanes, r, mine, stride);
-        else r = walk_storing<Body, elements>(acc, args, x, lanes, r, mine, stride);
-      } else {
-        using vectors = drifting_tiling<Width, Items, drift::whole>;
-        using elements = drifting_tiling<Width, 1, drift::single>;
-        if (piece == 1) r = walk_rows<Body, vectors>(acc, args, x, r, mine, stride);
-        else r = walk_rows<Body, elements>(acc, args, x, r, mine, stride);
+      const int until = piece == 0   ? place.first_whole
+                        : piece == 1 ? place.last_whole
+                                     : stop,
+                mine = until < stop ? until : stop;
+      using vectors = drifting_tiling<Width, Items, drift::whole>;
+      using elements = drifting_tiling<Width, 1, drift::single>;
+      if (piece == 1) r = walk_rows<Body, vectors>(acc, args, place.x, r, mine, stride);
+      else r = walk_rows<Body, elements>(acc, args, place.x, r, mine, stride);
+    }
+  };
+  if constexpr (folds_ahead<Args>) begin_ahead<Args>(walk);
+  else walk();
+}
+
+/// The same with results for each element, in tiles of Items * column_block / along rows that begin `apart` below one
+/// another.
+template <class Body, int Width, int Items, class Accumulators, class Args>
+__device__ __forceinline__ void walk_storing_columns(Accumulators& acc, const Args& args, int rows, int along,
+                                                     const row_shift& shift, int first, int end, int top, int stop,
+                                                     int apart) {
+  using vectors = storing_tiling<Width, Items, drift::whole>;
+  using elements = storing_tiling<Width, 1, drift::single>;
+  const int stride = column_block / along, of_tile = static_cast<int>(threadIdx.x) / along;
+  int r = top + of_tile;
+  const vector_place<Width> place(shift, r, first, end, along, static_cast<int>(args.numel), rows);
+  const unsigned lanes = place.lanes(first, end);
+  start<0, Width>(Body{}, std::make_index_sequence<Body::size>{}, acc);
+  const bool whole = place.first_whole == 0 && place.last_whole == rows;
+  const int first_whole = place.first_whole < stop ? place.first_whole : stop,
+            last_whole = place.last_whole < stop ? place.last_whole : stop;
+  const auto walk = [&] {
+    if (lanes == 0) return;
+#pragma unroll 1
+    for (int piece = 0; piece < 3; ++piece) {  // a warp's threads walk the second one together
+      if (piece == 1) {
+        r = walk_storing<Body, vectors>(acc, args, place.x, lanes, r, last_whole, stride, apart, whole);
+        continue;
+      }
+#pragma unroll 1
+      for (; r < (piece == 0 ? first_whole : stop); r += apart) {
+        const int next = r - of_tile + Items * stride;
+        walk_storing<Body, elements>(acc, args, place.x, lanes, r, next < stop ? next : stop, stride, stride, false);
       }
     }
   };
@@ -231,13 +275,24 @@ __device__ __forceinline__ void reduce_shifted_columns(const Args& args, const s
                                                        const column_shape& shape, const row_shift& shift, int set,
                                                        int split, unsigned char* storage) {
   using numbers = std::make_index_sequence<Body::size>;
+  using facts = column_shift_facts<Body>;
   accumulators<Body, Width> acc;
   const int rows = static_cast<int>(args.rnumel), top = static_cast<int>(split * part.length),
             stop = static_cast<int>(top + part.length < rows ? top + part.length : rows);
   const int first = set * shape.span, all = static_cast<int>(args.numel), next = first + shape.span,
-            end = column_shift_facts<Body>::stores && next < all ? next : all;
-  walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end, top, stop);
-  if constexpr (column_shift_facts<Body>::once)
+            end = facts::stores && next < all ? next : all;
+  if constexpr (facts::once && facts::stores) {
+    // Parts of long columns take tiles in turn: what is read and written at a time lies together, as in a copy, and
+    // memory turns less often from one to the other.
+    const int tile = Items * (column_block / shape.along);
+    const bool in_turn = part.length >= 16 * tile;
+    walk_storing_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end,
+                                             in_turn ? split * tile : top, in_turn ? rows : stop,
+                                             in_turn ? part.splits * tile : tile);
+  } else {
+    walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end, top, stop);
+  }
+  if constexpr (facts::once)
     if (shape.whole) return finish_whole<Width>(Body{}, numbers{}, acc, args);
   const shared_columns columns =
       finish_shifted<Width>(Body{}, numbers{}, acc, args, part, shape, shift, set, split, storage);

@@ -48,11 +48,12 @@ void launch_shifted_columns(body<S...>, const Args& args, const row_shift& shift
   constexpr int width = facts::width;
   using walk = column_walk<B, width, facts::loads>;
   const bool shifted = shift.first != 0 || shift.step != 0;
-  // Of several sets of columns each better has fewer blocks, which meet sooner.
-  const bool several_sets = walk::blocks == 4 && args.numel > 2 * 32 * width;
+  // Of several sets of columns each better has fewer blocks, which meet sooner, and write while fewer read.
+  constexpr bool may_be_fewer = walk::blocks == 4 || (walk::blocks == 3 && facts::stores);
+  const bool several_sets = may_be_fewer && args.numel > 2 * 32 * width;
   constexpr std::int64_t at_once = column_blocks_of(column_blocks_at_once(walk::blocks));
   column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, most_splits, 1, column_block,
-                                      several_sets ? column_blocks_of(3) : at_once, at_once);
+                                      several_sets ? column_blocks_of(walk::blocks - 1) : at_once, at_once);
   shape.whole = shape.splits == 1 && shape.along == column_block && !shifted &&
                 access_facts<B>::template fits<width, loop_var::x>(args);
   const split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
