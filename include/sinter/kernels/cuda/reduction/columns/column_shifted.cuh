@@ -285,7 +285,7 @@ __device__ __forceinline__ void reduce_shifted_columns(const Args& args, const s
     // Parts of long columns take tiles in turn: what is read and written at a time lies together, as in a copy, and
     // memory turns less often from one to the other.
     const int tile = Items * (column_block / shape.along);
-    const bool in_turn = part.length >= 16 * tile;
+    const bool in_turn = part.length >= 16 * tile && rows < 1 << 30;  // and no row number overflows
     walk_storing_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end,
                                              in_turn ? split * tile : top, in_turn ? rows : stop,
                                              in_turn ? part.splits * tile : tile);
