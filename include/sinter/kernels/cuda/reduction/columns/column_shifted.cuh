@@ -282,8 +282,8 @@ __device__ __forceinline__ void reduce_shifted_columns(const Args& args, const s
   const int first = set * shape.span, all = static_cast<int>(args.numel), next = first + shape.span,
             end = facts::stores && next < all ? next : all;
   if constexpr (facts::once && facts::stores) {
-    // Parts of long columns take tiles in turn: what is read and written at a time lies together, as in a copy, and
-    // memory turns less often from one to the other.
+    // Parts of long columns take tiles in turn: what is read and written at a time lies together, as in a copy. Of 16
+    // tiles and more, one that some have more than others is little.
     const int tile = Items * (column_block / shape.along);
     const bool in_turn = part.length >= 16 * tile && rows < 1 << 30;  // and no row number overflows
     walk_storing_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end,
