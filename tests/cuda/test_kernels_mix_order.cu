@@ -196,7 +196,7 @@ void test_backward(const char* name, std::int64_t rows, std::int64_t columns, st
 }  // namespace
 
 TEST_CASE("mix-order: backward of a norm") {
-  for (const std::int64_t columns : {1, 5, 64, 100, 768, 1024, 3000, 8192, 10000})
+  for (const std::int64_t columns : {1, 5, 64, 100, 768, 1001, 1024, 3000, 8192, 10000})
     for (const std::int64_t rows : {1, 2, 33, 600, 5000}) {
       if (columns * rows > 8000000) continue;
       test_backward<bf16, d0, -1>("backward bf16, dynamic", rows, columns);
@@ -209,6 +209,9 @@ TEST_CASE("mix-order: backward of a norm") {
   test_backward<float, 100, 100>("backward f32, static", 333, 100);
   test_backward<bf16, 300, 300>("backward bf16, static", 333, 300);
   test_backward<bf16, 16384, 16384>("backward bf16, static", 300, 16384);
+  test_backward<bf16, 768, 768>("backward bf16, static", 333, 768, 1);
+  test_backward<float, 1001, 1001>("backward f32, static", 2000, 1001);
+  test_backward<bf16, 1001, 1001>("backward bf16, static", 2001, 1001, 1);
 }
 
 // ---- several phases, a store of the columns' own, masks

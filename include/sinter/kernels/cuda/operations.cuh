@@ -42,11 +42,28 @@ struct constantly : operation<constantly<T, Bits>> {
   }
 };
 
+/// A value of `To` nearest to one of its compute type. Halves go in pairs, of which one is zero: a conversion to a
+/// single one is left to a unit that takes four times as long.
+template <class To>
+__device__ __forceinline__ compute_t<To> rounded(compute_t<To> value) {
+#if __CUDA_ARCH__ >= 800
+  unsigned pair;
+  if constexpr (std::is_same_v<To, bf16>) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(value), "f"(0.0f));
+    return __uint_as_float(pair);  // the upper half is what it is a half of
+  } else if constexpr (std::is_same_v<To, f16>) {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(value));
+    return widen<To>(f16::from_bits(static_cast<unsigned short>(pair)));
+  }
+#endif
+  return widen<To>(narrow<To>(value));
+}
+
 template <class From, class To>
 struct casting : operation<casting<From, To>> {
   template <int Lanes, class A, class B, class C>
   static __device__ __forceinline__ compute_t<To> value(A& a, B&, C&, int lane) {
-    return widen<To>(narrow<To>(convert<To, From>(lane_in(a, lane))));
+    return rounded<To>(convert<To, From>(lane_in(a, lane)));
   }
 };
 

@@ -1,6 +1,7 @@
 // Mix-order reductions: rows and columns of one space reduced in one launch that reads memory once. Each block walks
 // rows: first the column part of a row, into states that the thread of a column keeps, then the row part, as the
-// row-reduction kernels do it. The blocks' states meet in memory, where column_parts.cuh combines them.
+// row-reduction kernels do it. Blocks take rows in turn, so that all of them read, and write, what lies together. Their
+// states meet in memory, where column_parts.cuh combines them.
 // Row is a body over (x = row, r = column), Column one over (x = column, r = row) whose reductions need one pass.
 // Launching, and the choice among variants, is mix_order_launch.cuh's matter.
 // SPDX-License-Identifier: BSL-1.0
@@ -15,12 +16,6 @@
 
 namespace sinter::cuda::detail {
 
-/// Blocks have part.length rows each, the first ones one more.
-__device__ __forceinline__ std::int64_t first_row(const split_part& part, std::int64_t rows, std::int64_t block) {
-  const std::int64_t more = rows - part.length * gridDim.x;
-  return block * part.length + (block < more ? block : more);
-}
-
 /// The columns of a row that waits in registers. What both parts read is loaded alike, so that it is loaded once.
 template <int Width, int Items>
 struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {};
@@ -33,34 +28,37 @@ inline constexpr int walk_words = [] {
   return words;
 }();
 
-/// Do 64 registers do for so many columns of a thread, 24 of them for what it holds? Then 1024 threads run at once.
+/// Do 64 registers do for so many columns of a thread, `width` at a time? They do for sums of 24 words, for 32 words if
+/// some of them are of a row that waits for its folds, and for 16 beside single elements, each with an address and a
+/// guard. Then 1024 threads run at once.
 template <class Row, class Column>
-constexpr bool is_light_walk(int columns) {
+constexpr bool is_light_walk(int columns, int width) {
   for (int bytes : sinter::detail::split_facts<Column>::bytes)
     if (bytes > 4) return false;  // sums of eight bytes take pairs of registers
-  return phase_facts<Row>::is_light && phase_facts<Column>::is_light && columns * walk_words<Row, Column> <= 24;
+  const int most = width == 1 ? 16 : body_facts<Row>::num_phases > 1 ? 32 : 24;
+  return phase_facts<Row>::is_light && phase_facts<Column>::is_light && columns * walk_words<Row, Column> <= most;
 }
 
 /// Blocks that a multiprocessor shall run at once.
 template <class Row, class Column>
-constexpr int walks_at_once(int block, int columns) {
-  return is_light_walk<Row, Column>(columns) ? 1024 / block : block <= 256 ? 2 : 1;
+constexpr int walks_at_once(int block, int columns, int width) {
+  return is_light_walk<Row, Column>(columns, width) ? 1024 / block : block <= 256 ? 2 : 1;
 }
 
 /// Bytes of its first rows that a block asks for, for each thread of a row: while the blocks of the kernel in front
 /// meet, memory is idle.
 inline constexpr int asked_walked = 96;
-/// Asks for them, from row `begin` on.
+/// Asks for them: row `begin`, and those `apart` behind one another.
 template <class Row, class Args>
-__device__ __forceinline__ void ask_walked(const Args& args, std::int64_t begin) {
+__device__ __forceinline__ void ask_walked(const Args& args, std::int64_t begin, int apart) {
   if (threadIdx.x != 0) return;
-  const int length = static_cast<int>(args.rnumel), rows = static_cast<int>(blockDim.y);
+  const int length = static_cast<int>(args.rnumel);
   const int bytes = length * stream_facts<Row>::bytes, most = asked_walked * static_cast<int>(blockDim.x);
-  for (int asked = 0; asked < most && bytes > 0; asked += bytes, begin += rows)
+  for (int asked = 0; asked < most && bytes > 0; asked += bytes, begin += apart)
     rows_ahead<Row>::ask(args, begin + threadIdx.y, 0, length);
 }
 
-/// Threads of the looped kernel, and of the persistent one where rows that wait for each other share a block.
+/// Threads of the looped kernel.
 inline constexpr int walk_block = 256;
 /// The most threads of a block that keeps its columns: each has 128 registers, or 64 where those do.
 constexpr int most_walkers(bool light) { return light ? 1024 : 512; }
@@ -179,7 +177,7 @@ constexpr bool reads_alone(int width) {
 /// Rows that a thread loads at a time: then as many as make four vectors.
 template <class Row, class Column, int Width, int Items>
 inline constexpr int rows_at_once =
-    reads_alone<Row, Column>(Width) && Items < 4 && is_light_walk<Row, Column>(Width* Items) ? 4 / Items : 1;
+    reads_alone<Row, Column>(Width) && Items < 4 && is_light_walk<Row, Column>(Width* Items, Width) ? 4 / Items : 1;
 
 /// Both parts of a row that a thread has read.
 template <class Row, class Column, class RowTiling, class ColumnTiling>
@@ -233,10 +231,11 @@ namespace sinter::cuda {
 /// One row per blockDim.x threads at a time, all of it in registers, as are the states of all columns. Requires
 /// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only.
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
-__global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(MaxBlock, Width* Items))
+__global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(MaxBlock, Width* Items, Width))
     mix_order_persistent(const Args args, const split_part part) {
-  const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
-  detail::begin_kernel<Args::next_reads_ahead>([&] { detail::ask_walked<Row>(args, begin); });
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * blockDim.y, end = args.numel;
+  const int apart = static_cast<int>(gridDim.x * blockDim.y);
+  detail::begin_kernel<Args::next_reads_ahead>([&] { detail::ask_walked<Row>(args, begin, apart); });
   using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::walk_tiling<Width, Items>;
   using numbers = std::make_index_sequence<Column::size>;
@@ -263,14 +262,12 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
   detail::start<0, lanes>(Column{}, numbers{}, sums);
   detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
 
-  const std::int64_t end = detail::first_row(part, args.numel, blockIdx.x + 1);
   const detail::row_threads<Threads> walkers_of_row;
   int turn = 0;
   if (in_batches && threads > 32) {
     if constexpr (in_batches) {
       using row_numbers = std::make_index_sequence<Row::size>;
       constexpr int ways = detail::row_ways<Row, row_tiling>, at_once = detail::rows_at_once<Row, Column, Width, Items>;
-      const int apart = static_cast<int>(blockDim.y);
       for (std::int64_t first = begin; first < end; first += detail::rows_of_batch * apart, turn ^= 1) {
         unsigned char* const batch = storage + turn * batch_bytes;
         const std::int64_t at = first + threadIdx.y, left = (end - at + apart - 1) / apart;
@@ -300,7 +297,7 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
       }
     }
   } else if constexpr (!in_batches || Threads == 0) {
-    for (std::int64_t at = begin; at < end; at += blockDim.y, ++turn) {
+    for (std::int64_t at = begin; at < end; at += apart, ++turn) {
       const std::int64_t mine = at + threadIdx.y;
       const bool ok = mine < end;
       row_tile.fixed = column_tile.fixed = static_cast<int>(ok ? mine : end - 1);
@@ -342,8 +339,7 @@ __global__ void __launch_bounds__(detail::walk_block, 2) mix_order_looped(const 
   detail::tile<row_tiling> row_tile;
   detail::tile<column_tiling> column_tile;
   detail::accumulators<Column, lanes> sums;
-  const std::int64_t begin = detail::first_row(part, args.numel, blockIdx.x);
-  const std::int64_t end = detail::first_row(part, args.numel, blockIdx.x + 1);
+  const std::int64_t begin = blockIdx.x * rows_at_once, end = args.numel;
   const split_part whole{args.rnumel};
   const int slot = static_cast<int>(blockIdx.x);
   int turn = 0;
@@ -371,7 +367,7 @@ __global__ void __launch_bounds__(detail::walk_block, 2) mix_order_looped(const 
       }
       detail::write_slot<column_tiling>(Column{}, numbers{}, sums, column_tile, slot, part, args.rnumel);
     }
-    at += rows_at_once;
+    at += gridDim.x * rows_at_once;
   } while (at < end);
   if (args.rnumel > 0)
     detail::meet_columns(Column{}, numbers{}, args, part, args.rnumel, {0, 0, args.rnumel},

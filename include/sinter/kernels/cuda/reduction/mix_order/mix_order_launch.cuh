@@ -29,9 +29,14 @@ template <class Row, class Column>
 constexpr int few_columns(int width) {
   constexpr int words = walk_words<Row, Column>, few = power_of_two_below(words <= 2 ? 8 : 32 / words);
   return width > 1 && few * stream_facts<Row>::bytes < 32 && reads_alone<Row, Column>(width) &&
-                 is_light_walk<Row, Column>(2 * few)
+                 is_light_walk<Row, Column>(2 * few, width)
              ? 2 * few
              : few;
+}
+template <class Row, class Column>
+constexpr int few_items(int width) {
+  const int few = few_columns<Row, Column>(width);
+  return few > width ? few / width : 1;
 }
 constexpr int many_columns(int words) { return power_of_two_below(words == 0 ? 32 : 48 / words); }
 
@@ -45,13 +50,22 @@ constexpr int walk_width(long static_columns) {
   return width;
 }
 
-/// Rows whose sums meet in batches share as large a block as runs at once: the fewer blocks, the fewer states.
+/// Rows whose sums meet in batches share as large a block as runs at once: the fewer blocks, the fewer states. Others
+/// wait for each other at every barrier: so many share a block that of up to four blocks most threads run.
 template <class Row, class Column>
 constexpr row_shape walk_of(std::int64_t groups, int items, int width) {
   row_shape shape = row_of(groups, items);
-  const bool batches = rows_in_batches<Row, 0> && shape.threads > 32;
-  const int block = batches ? most_walkers(is_light_walk<Row, Column>(items * width)) : walk_block;
-  shape.rows = shape.threads <= block / 2 ? block / shape.threads : 1;
+  const int most = most_walkers(is_light_walk<Row, Column>(items * width, width));
+  shape.rows = 1;
+  if (rows_in_batches<Row, 0> && shape.threads > 32) {
+    if (shape.threads <= most / 2) shape.rows = most / shape.threads;
+    return shape;
+  }
+  int best = 0;
+  for (int rows = 1; rows * shape.threads <= most / 2; ++rows) {
+    const int block = rows * shape.threads, blocks = most / block < 4 ? most / block : 4;
+    if (blocks * block > best) best = blocks * block, shape.rows = rows;
+  }
   return shape;
 }
 
@@ -63,7 +77,7 @@ constexpr bool reads_enough(int columns) {
 }
 template <class Row, class Column>
 constexpr bool fills(const row_shape& shape, int width) {
-  const int at_once = walks_at_once<Row, Column>(shape.block(), shape.items * width) * shape.block();
+  const int at_once = walks_at_once<Row, Column>(shape.block(), shape.items * width, width) * shape.block();
   return at_once >= 896 && reads_enough<Row>(shape.items * width);
 }
 /// And if there are enough of them for all multiprocessors.
@@ -80,11 +94,11 @@ constexpr row_shape choose_walk(std::int64_t columns, int width) {
   if (columns <= 0 || columns >= narrow_limit) return {};
   row_shape first;
   const int few = few_columns<Row, Column>(width),
-            more = width > 1 && is_light_walk<Row, Column>(2 * few) ? 2 * few : few;
+            more = width > 1 && is_light_walk<Row, Column>(2 * few, width) ? 2 * few : few;
   for (const int lanes : {few, more, many_columns(words)}) {
     row_shape shape = walk_of<Row, Column>(groups, lanes > width ? lanes / width : 1, width);
     shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
-    if (shape.threads > most_walkers(is_light_walk<Row, Column>(shape.items * width))) continue;
+    if (shape.threads > most_walkers(is_light_walk<Row, Column>(shape.items * width, width))) continue;
     if (fills<Row, Column>(shape, width)) return shape;
     if (!first.persistent) first = shape;
   }
@@ -96,13 +110,12 @@ inline split_part share_walk(std::int64_t rows, std::int64_t columns, std::int64
   split_part part;
   part.splits = blocks_of_rows(rows, columns, most_blocks);
   if (columns > 0) part = share_columns(columns, 0, part.splits, 1, block, memory, stream, name);
-  part.length = rows / part.splits;
   return part;
 }
 template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
 void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, kernel_memory& memory,
                  cudaStream_t stream, const char* name) {
-  constexpr int most = most_walkers(is_light_walk<body<R...>, body<C...>>(Width * Items));
+  constexpr int most = most_walkers(is_light_walk<body<R...>, body<C...>>(Width * Items, Width));
   const std::int64_t blocks = walk_blocks / 4 * (most / shape.block());
   const split_part part = share_walk(args.numel, args.rnumel, blocks < walk_blocks ? blocks : walk_blocks,
                                      shape.block(), memory, stream, name);
@@ -204,30 +217,44 @@ void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, con
   static_assert(body_facts<Column>::num_phases == 1, "mix_order: the columns need more than one pass over the rows");
   if (args.numel <= 0 && args.rnumel <= 0) return;
   constexpr int width = detail::walk_width<Row, Column>(StaticColumns);
-  constexpr int few = detail::few_columns<Row, Column>(width), items = few > width ? few / width : 1;
   constexpr bool tiles = detail::walk_tile_facts<Row, Column>::width > 0;
-  const bool fits = args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit &&
-                    detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
+  const bool narrow = args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit,
+             fits = narrow && detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
                     detail::access_facts<Column>::template fits<width, loop_var::x>(detail::exchanged(args));
-  const bool whole = fits && (!tiles || detail::fill_device(args.numel, args.rnumel));
-  if constexpr (StaticColumns >= 0) {
-    constexpr detail::row_shape shape = detail::choose_walk<Row, Column>(StaticColumns, width);
-    if constexpr (shape.persistent && (!tiles || detail::fills<Row, Column>(shape, width))) {
-      constexpr bool exact = static_cast<long>(shape.threads) * shape.items * width == StaticColumns;
-      if (whole)
-        return detail::launch_walk<width, shape.items, shape.threads, shape.block(), exact>(
-            Row{}, Column{}, args, shape, memory, stream, name);
+  // Whole rows, if they are not too long, whose vectors are aligned; or of single elements, where tiles are not for
+  // them.
+  const auto walk_whole = [&]<int Width>(std::integral_constant<int, Width>) {
+    if constexpr (StaticColumns >= 0) {
+      constexpr detail::row_shape shape = detail::choose_walk<Row, Column>(StaticColumns, Width);
+      if constexpr (shape.persistent && (!tiles || detail::fills<Row, Column>(shape, Width))) {
+        constexpr bool exact = static_cast<long>(shape.threads) * shape.items * Width == StaticColumns;
+        detail::launch_walk<Width, shape.items, shape.threads, shape.block(), exact>(Row{}, Column{}, args, shape,
+                                                                                     memory, stream, name);
+        return true;
+      }
+    } else if constexpr (!tiles ||
+                         (Width > 1 && detail::reads_enough<Row>(Width * detail::few_items<Row, Column>(Width)))) {
+      constexpr int items = detail::few_items<Row, Column>(Width);
+      constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(Width * items, Width));
+      const detail::row_shape shape = detail::walk_of<Row, Column>((args.rnumel + Width - 1) / Width, items, Width);
+      if (args.rnumel > 0 && shape.threads <= most && (!tiles || detail::fills<Row, Column>(shape, Width))) {
+        detail::launch_walk<Width, items, 0, most, false>(Row{}, Column{}, args, shape, memory, stream, name);
+        return true;
+      }
     }
-  } else if constexpr (!tiles || (width > 1 && detail::reads_enough<Row>(width * items))) {
-    constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(width * items));
-    const detail::row_shape shape = detail::walk_of<Row, Column>(args.rnumel / width, items, width);
-    if (whole && args.rnumel > 0 && shape.threads <= most && (!tiles || detail::fills<Row, Column>(shape, width)))
-      return detail::launch_walk<width, items, 0, most, false>(Row{}, Column{}, args, shape, memory, stream, name);
-  }
+    return false;
+  };
+  if (fits && (!tiles || detail::fill_device(args.numel, args.rnumel)) &&
+      walk_whole(std::integral_constant<int, width>{}))
+    return;
   if constexpr (tiles) {
     if (detail::launch_tiles(Row{}, Column{}, args, memory, stream, name)) return;
   } else if constexpr (width > 1) {
-    if (fits) return detail::launch_looped_walk<width, items, int>(Row{}, Column{}, args, memory, stream, name);
+    if (!fits && narrow && walk_whole(std::integral_constant<int, 1>{})) return;
+    if constexpr (StaticColumns < 0 || !detail::choose_walk<Row, Column>(StaticColumns, width).persistent)
+      if (fits)
+        return detail::launch_looped_walk<width, detail::few_items<Row, Column>(width), int>(Row{}, Column{}, args,
+                                                                                             memory, stream, name);
   }
   detail::launch_looped_walk<1, 4, std::int64_t>(Row{}, Column{}, args, memory, stream, name);
 }
