@@ -516,6 +516,7 @@ TEST_CASE("columns: results for each element of rows that begin anywhere") {
 TEST_CASE("columns: results for each element, of tiles of rows that blocks take in turn") {
   for (const std::size_t shift : {0, 1}) {
     test_elements<float, float>(65, 203003, shift);
+    test_elements<float, float>(100, 203003, shift);
     test_elements<float, float>(1001, 15013, shift);
     test_elements<bf16, bf16>(1001, 26701, shift);
     test_elements<bf16, float>(100, 280001, shift);

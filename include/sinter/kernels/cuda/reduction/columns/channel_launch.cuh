@@ -190,16 +190,9 @@ bool launch_channels_twice(body<S...>, const Args& args, kernel_memory& memory, 
     split_part part = share_channels(shape, memory, stream, name);
     part.states = memory.states();
     if (units > places) part.combiners = 1;  // of more, nobody waits for what a block does later
-    known_share known;
-    known.counter = memory.counters(stream, name) + shape.sets;  // behind those of the sets
-    while (known.along < 32 && 2 * known.along * width <= column_block && known.along * width < columns)
-      known.along *= 2;
-    const std::int64_t span = known.along * width, tile = items * (column_block / known.along),
-                       sets = (columns + width - 1 + span - 1) / span;
-    known.sets = static_cast<int>(sets);
-    known.chunk = static_cast<int>(tile) * tiles_of_chunk((images + tile - 1) / tile, sets, places);
-    known.chunks = static_cast<int>((images + known.chunk - 1) / known.chunk);
-    const std::int64_t chunks = sets * known.chunks, wanted = units > chunks ? units : chunks;
+    const known_share known = share_known(width, items, columns + width - 1, images, places,
+                                          memory.counters(stream, name) + shape.sets);  // behind those of the sets
+    const std::int64_t chunks = std::int64_t(known.sets) * known.chunks, wanted = units > chunks ? units : chunks;
     launch(start_rule::together, &reduction_channels_twice<Body, width, items, blocks, Args>,
            dim3(static_cast<unsigned>(wanted < places ? wanted : places)), dim3(column_block), 0, stream, name, args,
            part, shape.share, shape.sets, known, shift);

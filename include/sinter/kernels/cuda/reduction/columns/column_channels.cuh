@@ -114,21 +114,9 @@ __global__ void __launch_bounds__(detail::column_block, MinBlocks)
   detail::meet_all(known.counter);
   const int channels = static_cast<int>(args.numel);
   const detail::known_channels results{{detail::whole_of(part, args.numel, first{}).states, channels}, share.pixels};
-  if constexpr (detail::stores_rows<Body>) {
-    for (int x = block * detail::column_block + static_cast<int>(threadIdx.x); x < channels;
-         x += blocks * detail::column_block)
-      detail::store_known_column<Body>(args, results, x);
-  }
   Args pixels = args;
   pixels.numel = args.numel * share.pixels;
-#pragma unroll 1
-  for (int number = block; number < known.sets * known.chunks; number += blocks) {
-    // What was read last may still be in the L2.
-    const int top = (known.chunks - 1 - number / known.sets) * known.chunk,
-              end = top + known.chunk < share.images ? top + known.chunk : share.images;
-    detail::walk_known_rows<columns, Width, Items>(pixels, results, share.images, known.along, number % known.sets,
-                                                   shift, top, end);
-  }
+  detail::walk_chunks<Body, columns, Width, Items>(args, pixels, results, share.images, known, shift);
 }
 
 }  // namespace sinter::cuda

@@ -56,7 +56,8 @@ __device__ __forceinline__ int walk_rows(Accumulators& acc, const Args& args, in
     }
     evaluate_and_step<elements_of_phase<Body, 0>, 0, Tiling::width>(acc, frame, tile, args);
   }
-  return stop + ((r - stop) & (stride - 1));
+  if constexpr (column_shift_facts<Body>::once) return stop + ((r - stop) & (stride - 1));
+  else return stop + (r - stop) % stride;
 }
 
 /// The same with results for each element of `lanes`, tile by tile: the first begins at row r, the others `apart` below
@@ -206,13 +207,14 @@ struct vector_place {
   }
 };
 
-/// Steps through rows `top`, top + apart, … below `stop`. Of rows that are shifted, and more than one, Width threads or
+/// Steps through rows `top`, top + apart, … below `stop`, or those of them that are one block's of so many that take
+/// them in turn, as many as a column has threads. Of rows that are shifted, and more than one, Width threads or
 /// more share a column, or as many as it takes for them to be shifted alike, or all rows are.
 template <class Body, int Width, int Items, class Accumulators, class Args>
 __device__ __forceinline__ void walk_columns(Accumulators& acc, const Args& args, int rows, int along,
                                              const row_shift& shift, int first, int end, int top, int stop,
-                                             int apart = 1) {
-  const int stride = column_block / along * apart;
+                                             int apart = 1, int blocks = 1) {
+  const int stride = column_block / along * apart * blocks;
   int r = top + static_cast<int>(threadIdx.x) / along * apart;
   const vector_place<Width> place(shift, r, first, end, along, static_cast<int>(args.numel), rows);
   start<0, Width>(Body{}, std::make_index_sequence<Body::size>{}, acc);
@@ -289,8 +291,11 @@ __device__ __forceinline__ void reduce_shifted_columns(const Args& args, const s
     walk_storing_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end,
                                              in_turn ? split * tile : top, in_turn ? rows : stop,
                                              in_turn ? part.splits * tile : tile);
-  } else {
+  } else if constexpr (facts::once) {
     walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end, top, stop);
+  } else {  // whose elements are stored in turn
+    walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end,
+                                     split * (column_block / shape.along), rows, 1, part.splits);
   }
   if constexpr (facts::once)
     if (shape.whole) return finish_whole<Width>(Body{}, numbers{}, acc, args);

@@ -10,10 +10,10 @@
 
 namespace sinter::cuda {
 
-/// The elements of columns that are known, in chunks of the rows of each part that was reduced.
+/// The elements of columns that are known, in chunks of rows that blocks take in turn.
 struct known_share {
   int along = 1, sets = 1;      // threads of a row, whose columns are a set
-  int chunk = 1, chunks = 1;    // rows; of a part
+  int chunk = 1, chunks = 1;    // rows; of a set
   unsigned* counter = nullptr;  // where all blocks meet
 };
 
@@ -113,48 +113,42 @@ __device__ __forceinline__ void meet_all(unsigned* counter) {
   __syncthreads();
 }
 
-/// Rows first to end - 1 of `rows`, of a block's set of columns.
+/// Chunk `number` of `rows` rows: from the last rows to the first, because what was read last may still be in the L2.
 template <class Body, int Width, int Items, class Args, class Known>
-__device__ __forceinline__ void walk_known_rows(const Args& args, const Known& known, int rows, int along, int set,
-                                                const row_shift& shift, int first, int end) {
+__device__ __forceinline__ void walk_chunk(const Args& args, const Known& known, int rows, const known_share& share,
+                                           const row_shift& shift, int number) {
   using vectors = storing_tiling<Width, Items, drift::whole>;
   using elements = storing_tiling<Width, 1, drift::single>;
-  const int deep = column_block / along, numel = static_cast<int>(args.numel), thread = static_cast<int>(threadIdx.x);
-  int r = first + thread / along;
-  const int x = (set * along + thread % along) * Width - lead_of_row<Width>(shift, r);
-  unsigned lanes = 0;
-#pragma unroll
-  for (int j = 0; j < Width; ++j) lanes |= x + j >= 0 && x + j < numel ? 1u << j : 0;
+  const int along = share.along, deep = column_block / along, numel = static_cast<int>(args.numel);
+  const int first = (share.chunks - 1 - number / share.sets) * share.chunk, chunk_end = first + share.chunk,
+            end = chunk_end < rows ? chunk_end : rows;
+  int r = first + static_cast<int>(threadIdx.x) / along;
+  const vector_place<Width> place(shift, r, number % share.sets * along * Width, numel, along, numel, rows);
+  const unsigned lanes = place.lanes(0, numel);
   if (lanes == 0) return;
-  // Beside the columns lie other rows, but for those at the ends of memory.
-  const int first_whole = x < 0 ? Width - 1 : 0, last_whole = x + Width > numel ? rows - (Width - 1) : rows;
 #pragma unroll 1
   for (int piece = 0; piece < 3; ++piece) {
-    const int stop = piece == 0 ? first_whole : piece == 1 ? last_whole : end, mine = stop < end ? stop : end;
-    if (piece == 1) r = walk_known<Body, vectors>(args, known, x, lanes, r, mine, deep);
-    else r = walk_known<Body, elements>(args, known, x, lanes, r, mine, deep);
+    const int stop = piece == 0   ? place.first_whole
+                     : piece == 1 ? place.last_whole
+                                  : end,
+              mine = stop < end ? stop : end;
+    if (piece == 1) r = walk_known<Body, vectors>(args, known, place.x, lanes, r, mine, deep);
+    else r = walk_known<Body, elements>(args, known, place.x, lanes, r, mine, deep);
   }
 }
 
-/// Chunk `number`: from each part's last one to its first, because what was read last may still be in the L2.
-template <class Body, int Width, int Items, class Args>
-__device__ __forceinline__ void walk_chunk(const Args& args, const split_part& part, const known_columns& known,
-                                           const known_share& share, const row_shift& shift, int number) {
-  const int along = share.along, rows = static_cast<int>(args.rnumel), set = number % share.sets;
-  const int piece_of_set = number / share.sets, turn = piece_of_set / part.splits;
-  const int begin = piece_of_set % part.splits * static_cast<int>(part.length),
-            first = begin + (share.chunks - 1 - turn) * share.chunk;
-  int end = begin + static_cast<int>(part.length);
-  end = first + share.chunk < end ? first + share.chunk : end;
-  end = end < rows ? end : rows;
+/// All chunks, and what columns have a result of besides.
+template <class Body, class Elements, int Width, int Items, class Args, class Known>
+__device__ __forceinline__ void walk_chunks(const Args& args, const Args& elements, const Known& known, int rows,
+                                            const known_share& share, const row_shift& shift) {
+  const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
   if constexpr (stores_rows<Body>) {
-    if (piece_of_set == 0) {
-#pragma unroll 1
-      for (int c = static_cast<int>(threadIdx.x); c < along * Width; c += column_block)
-        if (const int x = set * along * Width + c; x < args.numel) store_known_column<Body>(args, known, x);
-    }
+    for (int x = block * column_block + static_cast<int>(threadIdx.x); x < args.numel; x += blocks * column_block)
+      store_known_column<Body>(args, known, x);
   }
-  walk_known_rows<Body, Width, Items>(args, known, rows, along, set, shift, first, end);
+#pragma unroll 1
+  for (int number = block; number < share.sets * share.chunks; number += blocks)
+    walk_chunk<Elements, Width, Items>(elements, known, rows, share, shift, number);
 }
 
 }  // namespace detail
@@ -177,10 +171,7 @@ __global__ void __launch_bounds__(detail::column_block, MinBlocks)
   }
   detail::meet_all(share.counter);
   const detail::known_columns known{detail::whole_of(part, args.numel, first{}).states, static_cast<int>(args.numel)};
-  const int chunks = share.sets * part.splits * share.chunks;
-#pragma unroll 1
-  for (int number = block; number < chunks; number += blocks)
-    detail::walk_chunk<Body, Width, Items>(args, part, known, share, shift, number);
+  detail::walk_chunks<Body, Body, Width, Items>(args, args, known, static_cast<int>(args.rnumel), share, shift);
 }
 
 }  // namespace sinter::cuda

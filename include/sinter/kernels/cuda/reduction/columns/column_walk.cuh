@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sinter/kernels/cuda/reduction/columns/column_shifted.cuh"
+#include "sinter/kernels/cuda/reduction/columns/column_twice.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_walked.hpp"
 #include "sinter/kernels/cuda/reduction/rows/m2_body.cuh"
 #include "sinter/kernels/cuda/start_rule.hpp"
@@ -65,16 +66,30 @@ start_rule start_of_columns(std::int64_t all, int blocks, int multiprocessors, s
   return blocks < 4 && all <= places && rows >= 32 ? start_rule::evenly : start_of(all, places, rows >= 32);
 }
 
-/// Chunks of so many tiles of rows that `blocks` blocks have done with all of them soonest, which take them in turn.
-inline int tiles_of_chunk(std::int64_t tiles_of_part, std::int64_t parts, std::int64_t blocks) {
+/// Chunks of so many tiles of rows that `blocks` blocks have done with those of all sets soonest, which they take in
+/// turn.
+inline int tiles_of_chunk(std::int64_t tiles, std::int64_t sets, std::int64_t blocks) {
   constexpr int most = 32;
   int best = 1;
   std::int64_t least = -1;
-  for (int tiles = 1; tiles <= most && tiles <= tiles_of_part; ++tiles) {
-    const std::int64_t chunks = (tiles_of_part + tiles - 1) / tiles * parts;
-    const std::int64_t cost = (chunks + blocks - 1) / blocks * (2 * tiles + 1);  // half a tile, to find the columns
-    if (least < 0 || cost < least) best = tiles, least = cost;
+  for (int some = 1; some <= most && some <= tiles; ++some) {
+    const std::int64_t chunks = (tiles + some - 1) / some * sets;
+    const std::int64_t cost = (chunks + blocks - 1) / blocks * (2 * some + 1);  // half a tile, to find the columns
+    if (least < 0 || cost < least) best = some, least = cost;
   }
   return best;
+}
+/// How `blocks` blocks share so many rows of columns that are known, in vectors of `width`, `items` rows at a time.
+inline known_share share_known(int width, int items, std::int64_t columns, std::int64_t rows, std::int64_t blocks,
+                               unsigned* counter) {
+  known_share share;
+  share.counter = counter;
+  while (share.along < 32 && 2 * share.along * width <= column_block && share.along * width < columns) share.along *= 2;
+  const std::int64_t span = share.along * width, sets = (columns + span - 1) / span,
+                     tile = items * (column_block / share.along);
+  share.sets = static_cast<int>(sets);
+  share.chunk = static_cast<int>(tile) * tiles_of_chunk((rows + tile - 1) / tile, sets, blocks);
+  share.chunks = static_cast<int>((rows + share.chunk - 1) / share.chunk);
+  return share;
 }
 }  // namespace sinter::cuda::detail

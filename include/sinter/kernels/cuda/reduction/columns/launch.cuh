@@ -77,16 +77,9 @@ void launch_columns_twice(body<S...>, const Args& args, const row_shift& shift, 
   const column_shape shape = choose_columns(args.numel, args.rnumel, width, shifted, splits, 1, column_block, places);
   split_part part = share_columns(args.numel, args.rnumel, shape, memory, stream, name);
   part.states = memory.states();
-  known_share share;
-  share.counter = memory.counters(stream, name) + shape.tiles;  // behind those of the sets
-  const std::int64_t all = args.numel + (shifted ? width - 1 : 0);
-  while (share.along < 32 && 2 * share.along * width <= column_block && share.along * width < all) share.along *= 2;
-  const std::int64_t span = share.along * width, sets = (all + span - 1) / span, parts = sets * part.splits,
-                     tile = items * (column_block / share.along);
-  share.sets = static_cast<int>(sets);
-  share.chunk = static_cast<int>(tile) * tiles_of_chunk((part.length + tile - 1) / tile, parts, places);
-  share.chunks = static_cast<int>((part.length + share.chunk - 1) / share.chunk);
-  const std::int64_t units = shape.tiles * shape.splits, chunks = parts * share.chunks,
+  const known_share share = share_known(width, items, args.numel + (shifted ? width - 1 : 0), args.rnumel, places,
+                                        memory.counters(stream, name) + shape.tiles);  // behind those of the sets
+  const std::int64_t units = shape.tiles * shape.splits, chunks = std::int64_t(share.sets) * share.chunks,
                      wanted = units > chunks ? units : chunks;
   launch(start_rule::together, &reduction_column_twice<B, width, items, most, Args>,
          dim3(static_cast<unsigned>(wanted < places ? wanted : places)), dim3(column_block), 0, stream, name, args,
