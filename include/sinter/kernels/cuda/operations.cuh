@@ -42,8 +42,8 @@ struct constantly : operation<constantly<T, Bits>> {
   }
 };
 
-/// A value of `To` nearest to one of its compute type. Halves go in pairs, of which one is zero: a conversion to a
-/// single one is left to a unit that takes four times as long.
+/// The value of `To` nearest to one of its compute type. 16-bit ones go in pairs, the other of which is zero: of the
+/// conversion to a single one nvcc 13.0 makes two instructions.
 template <class To>
 __device__ __forceinline__ compute_t<To> rounded(compute_t<To> value) {
 #if __CUDA_ARCH__ >= 800

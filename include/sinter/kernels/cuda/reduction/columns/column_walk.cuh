@@ -1,5 +1,6 @@
 // How a block's threads walk columns of rows that begin anywhere (column_shifted.cuh): how many rows at a time, how
-// many blocks to a multiprocessor, and when these start. SPDX-License-Identifier: BSL-1.0
+// many blocks to a multiprocessor, when these start, and how they share columns that are walked again.
+// SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include <cstdint>
@@ -92,4 +93,5 @@ inline known_share share_known(int width, int items, std::int64_t columns, std::
   share.chunks = static_cast<int>((rows + share.chunk - 1) / share.chunk);
   return share;
 }
+
 }  // namespace sinter::cuda::detail
