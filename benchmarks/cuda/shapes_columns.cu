@@ -84,8 +84,8 @@ void add_channels() {
       in<X>{}, out<X>{}, s);
 }
 
-/// Of a norm by its input and its parameters, from what its statistics were.
 constexpr auto mean_of_row = [](auto y) { return si::mean(y, si::axis<-1>, si::keepdim); };
+/// Of a norm by its input and its parameters, from what its statistics were.
 template <class T>
 constexpr auto rms_norm_gradients = [](auto x, auto dy, auto weight, auto rstd) {
   const auto scaled = si::cast<float>(x) * rstd;

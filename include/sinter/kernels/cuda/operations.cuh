@@ -42,18 +42,15 @@ struct constantly : operation<constantly<T, Bits>> {
   }
 };
 
-/// The value of `To` nearest to one of its compute type. 16-bit ones go in pairs, the other of which is zero: of the
-/// conversion to a single one nvcc 13.0 makes two instructions.
+/// The value of `To` nearest to one of its compute type. A bf16 is rounded as the upper half of a pair, which is its
+/// float: rounded alone it would have to be shifted there.
 template <class To>
 __device__ __forceinline__ compute_t<To> rounded(compute_t<To> value) {
 #if __CUDA_ARCH__ >= 800
-  unsigned pair;
   if constexpr (std::is_same_v<To, bf16>) {
+    unsigned pair;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(value), "f"(0.0f));
-    return __uint_as_float(pair);  // the upper half is what it is a half of
-  } else if constexpr (std::is_same_v<To, f16>) {
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(value));
-    return widen<To>(f16::from_bits(static_cast<unsigned short>(pair)));
+    return __uint_as_float(pair);
   }
 #endif
   return widen<To>(narrow<To>(value));

@@ -283,19 +283,21 @@ __device__ __forceinline__ void reduce_shifted_columns(const Args& args, const s
             stop = static_cast<int>(top + part.length < rows ? top + part.length : rows);
   const int first = set * shape.span, all = static_cast<int>(args.numel), next = first + shape.span,
             end = facts::stores && next < all ? next : all;
+  [[maybe_unused]] const int deep = column_block / shape.along;
+  [[maybe_unused]] const bool may_turn = rows < 1 << 30;  // or numbers of rows to come would overflow
   if constexpr (facts::once && facts::stores) {
     // Parts of long columns take tiles in turn: what is read and written at a time lies together, as in a copy. Of 16
     // tiles and more, one that some have more than others is little.
-    const int tile = Items * (column_block / shape.along);
-    const bool in_turn = part.length >= 16 * tile && rows < 1 << 30;  // and no row number overflows
+    const int tile = Items * deep;
+    const bool in_turn = may_turn && part.length >= 16 * tile;
     walk_storing_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end,
                                              in_turn ? split * tile : top, in_turn ? rows : stop,
                                              in_turn ? part.splits * tile : tile);
   } else if constexpr (facts::once) {
     walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end, top, stop);
   } else {  // whose elements are stored in turn
-    walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end,
-                                     split * (column_block / shape.along), rows, 1, part.splits);
+    walk_columns<Body, Width, Items>(acc, args, rows, shape.along, shift, first, end, may_turn ? split * deep : top,
+                                     may_turn ? rows : stop, 1, may_turn ? part.splits : 1);
   }
   if constexpr (facts::once)
     if (shape.whole) return finish_whole<Width>(Body{}, numbers{}, acc, args);

@@ -33,6 +33,7 @@ constexpr int few_columns(int width) {
              ? 2 * few
              : few;
 }
+/// The same in accesses of so many.
 template <class Row, class Column>
 constexpr int few_items(int width) {
   const int few = few_columns<Row, Column>(width);
