@@ -383,9 +383,14 @@ class execution {
       case opcode::widen:
         v = converted(i.type, i.result, operand(i.a));
         break;
-      case opcode::store:
-        if (!masked) write(buffer(), index(), operand(i.a), now);
+      case opcode::store: {
+        // A cast to the stored type is left to it: what comes in another one is rounded here.
+        const auto from = b.code[static_cast<std::size_t>(i.a)].result;
+        const cell& given = operand(i.a);
+        if (!masked)
+          write(buffer(), index(), from == i.type ? given : rounded(i.type, converted(from, i.type, given)), now);
         break;
+      }
       case opcode::scatter_store: {
         std::int64_t at = operand(i.b).whole;
         if (at < 0) at += value(i.high);

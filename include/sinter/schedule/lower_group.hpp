@@ -66,16 +66,55 @@ constexpr short slot_of(fixed_vector<T, N>& slots, const T& item) {
   return static_cast<short>(slots.push_back(item));
 }
 
-/// Appends a finished list, replacing nodes by slots.
+/// Calls visit(operand) for the positions that an instruction reads.
+template <class Visit>
+constexpr void each_operand(instruction& i, const Visit& visit) {
+  if (i.code == opcode::accumulator) return;
+  for (short* operand : {&i.a, &i.b, &i.c, &i.mask})
+    if (*operand >= 0) visit(*operand);
+}
+/// Does the store round as the cast in front of it does? Halves are rounded from floats, whatever they were before.
+constexpr bool rounds_as(const instruction& store, const instruction& cast) {
+  const auto is_half = [](dtype t) { return t == dtype::f16 || t == dtype::bf16; };
+  return store.code == opcode::store && cast.code == opcode::cast && cast.result == store.type &&
+         is_half(cast.result) && (is_half(cast.type) || cast.type == dtype::f32);
+}
+/// Is the cast at `position` read by nothing but such stores?
+template <class Code>
+constexpr bool is_left_to_stores(const Code& code, int position) {
+  bool stored = false;
+  for (int p = position + 1; p < code.size(); ++p) {
+    instruction user = code[p];
+    bool reads = false;
+    each_operand(user, [&](short operand) { reads = reads || operand == position; });
+    if (reads && !rounds_as(user, code[position])) return false;
+    stored = stored || reads;
+  }
+  return stored;
+}
+
+/// Appends a finished list, replacing nodes by slots. Casts that stores make anyway are left to them.
 template <class Lowering>
 constexpr void append_section(lowered_kernel<>& k, const Lowering& l, section_role role) {
   k.overflowed = k.overflowed || l.overflowed();
   k.blocked = k.blocked || l.blocked >= 0;
-  k.sections.push_back({role, static_cast<short>(k.code.size()), static_cast<short>(l.code.size())});
+  const int first = k.code.size();
   const auto need = [&](number n) {
     if (is_symbolic(n)) slot_of(k.sizes, n);
   };
-  for (instruction i : l.code) {
+  fixed_vector<short, decltype(l.code)::capacity> gone{};
+  for (int p = 0; p < l.code.size(); ++p) {
+    instruction i = l.code[p];
+    if (i.code == opcode::cast && is_left_to_stores(l.code, p)) {
+      gone.push_back(static_cast<short>(p));
+      continue;
+    }
+    if (i.code == opcode::store && gone.contains(i.a)) i.a = l.code[i.a].a;
+    each_operand(i, [&](short& operand) {
+      int before = 0;
+      for (short g : gone) before += g < operand;
+      operand = static_cast<short>(operand - before);
+    });
     if (i.access >= 0) {
       const access_form& f = l.accesses[i.access];
       need(f.offset);
@@ -89,6 +128,7 @@ constexpr void append_section(lowered_kernel<>& k, const Lowering& l, section_ro
     else if (i.code == opcode::scalar) i.buffer = slot_of(k.scalars, i.buffer);
     k.code.push_back(i);
   }
+  k.sections.push_back({role, static_cast<short>(first), static_cast<short>(k.code.size() - first)});
 }
 
 template <class Table>
