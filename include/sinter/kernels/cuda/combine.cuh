@@ -171,6 +171,17 @@ struct elements_of_held_phase {
 template <class Body, int P, std::size_t I>
 inline constexpr bool reduces_in =
     phase_facts<Body>::is_reduce(static_cast<int>(I)) && body_facts<Body>::phase(static_cast<int>(I)) == P;
+/// Does phase P reduce anything? The last one need not.
+template <class Body, int P, class Numbers = std::make_index_sequence<Body::size>>
+inline constexpr bool reduces_phase = false;
+template <class Body, int P, std::size_t... I>
+inline constexpr bool reduces_phase<Body, P, std::index_sequence<I...>> = (reduces_in<Body, P, I> || ...);
+/// How many do.
+template <class Body, class Phases = std::make_index_sequence<body_facts<Body>::num_phases>>
+inline constexpr int reducing_phases = 0;
+template <class Body, std::size_t... P>
+inline constexpr int reducing_phases<Body, std::index_sequence<P...>> = (reduces_phase<Body, static_cast<int>(P)> +
+                                                                         ... + 0);
 
 /// The reduction of whose state reduction S is a part, or -1.
 template <class S>

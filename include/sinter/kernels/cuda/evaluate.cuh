@@ -78,8 +78,8 @@ struct placed_statement {
 /// A value that staging has kept.
 template <int I>
 struct recalled_value {
-  template <int Width, class Frame, class Args, class T, int Lanes, class... Others>
-  static __device__ __forceinline__ void run(const whereabouts<Frame, Args>& at, int u, T (&own)[Lanes], Others&...) {
+  template <int Width, class Frame, class Args, class Own, class... Others>
+  static __device__ __forceinline__ void run(const whereabouts<Frame, Args>& at, int u, Own& own, Others&...) {
     at.t.staging.recall(own, u, at.t.ok[u]);
   }
 };

@@ -133,13 +133,6 @@ __device__ __forceinline__ void place_pieces(tile<Tiling>& t, Index r, Index end
                                               end - Tiling::width);
 }
 
-template <class Body, int P>
-inline constexpr bool has_reductions = [] {
-  for (int s = 0; s < Body::size; ++s)
-    if (phase_facts<Body>::is_reduce(s) && body_facts<Body>::phase(s) == P) return true;
-  return false;
-}();
-
 /// Phase P of a row: its tiles in order, or the only one, whose values are then kept.
 template <class Body, bool Kept, bool Exact, int P, class Tiling, class Frame, class Args, class Threads>
 __device__ __forceinline__ void scan_phase(Frame& f, tile<Tiling>& t, const Args& args, bool writer,
@@ -160,7 +153,7 @@ __device__ __forceinline__ void scan_phase(Frame& f, tile<Tiling>& t, const Args
       step_all<Body, P, ways>(acc, f, t);
       if constexpr (Kept) break;
     }
-    if constexpr (has_reductions<Body, P>)
+    if constexpr (reduces_phase<Body, P>)
       combine_row<P, ways>(Body{}, numbers{}, acc, folds + P % 2 * largest_phase<Body, 32>, threads);
     finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
   }

@@ -11,6 +11,7 @@
 
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order/loads_ahead.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
 #include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
 
@@ -39,11 +40,28 @@ constexpr bool is_light_walk(int columns, int width) {
   return phase_facts<Row>::is_light && phase_facts<Column>::is_light && columns * walk_words<Row, Column> <= most;
 }
 
-/// Blocks that a multiprocessor shall run at once.
+/// Threads that a multiprocessor shall run at once, each of which keeps its columns: they have 128 registers, or 64
+/// where those do. And blocks of so many.
+template <class Row, class Column>
+constexpr int walkers_at_once(int columns, int width) {
+  return is_light_walk<Row, Column>(columns, width) ? 1024 : 512;
+}
 template <class Row, class Column>
 constexpr int walks_at_once(int block, int columns, int width) {
-  return is_light_walk<Row, Column>(columns, width) ? 1024 / block : block <= 256 ? 2 : 1;
+  const int blocks = walkers_at_once<Row, Column>(columns, width) / block;
+  return blocks > 0 ? blocks : 1;
 }
+/// Do a row's loads go ahead while the row in front waits for its folds? Each takes a register beside what that row
+/// keeps, and another for what becomes of it; single elements, each with an address and a guard, find room among 128
+/// registers alone, halves of rows whose threads are counted at launch (Threads is 0) not even there.
+template <class Row, class Column, int Width, int Items, int Threads, int Block>
+inline constexpr bool goes_ahead = [] {
+  constexpr int columns = Width * Items;
+  const int registers = 65536 / (Block * walks_at_once<Row, Column>(Block, columns, Width)) / 8 * 8;
+  const bool in_vectors = Width > 1, known = Threads > 0 || !phase_facts<Row>::reads_halves;
+  return body_facts<Row>::num_phases > 1 && (in_vectors || (registers >= 128 && known)) &&
+         columns * (4 * walk_words<Row, Column> + 2 * ahead_bytes<Row, Column>) <= 4 * (registers - 16);
+}();
 
 /// Bytes of its first rows that a block asks for, for each thread of a row: while the blocks of the kernel in front
 /// meet, memory is idle.
@@ -60,8 +78,6 @@ __device__ __forceinline__ void ask_walked(const Args& args, std::int64_t begin,
 
 /// Threads of the looped kernel.
 inline constexpr int walk_block = 256;
-/// The most threads of a block that keeps its columns: each has 128 registers, or 64 where those do.
-constexpr int most_walkers(bool light) { return light ? 1024 : 512; }
 
 /// Where the states of reduction I lie: those of block `slot`, column after column.
 template <class Column, int I, class S, int Width>
@@ -168,6 +184,36 @@ __device__ __forceinline__ void add_slots(body<S...>, std::index_sequence<I...>,
 inline constexpr int rows_of_batch = 16;
 template <class Row, int Threads>
 inline constexpr bool rows_in_batches = body_facts<Row>::num_phases == 1 && (Threads == 0 || Threads > 32);
+
+/// The threads of a row of which a block has several, each of which walks for itself.
+template <int Threads>
+struct walking_threads : row_threads<Threads> {
+  using all = row_threads<Threads>;
+  /// How many rows of its warp are before this thread's.
+  static __device__ __forceinline__ int behind() { return all::count() < 32 ? threadIdx.y % (32 / all::count()) : 0; }
+  static __device__ __forceinline__ void sync() {
+    asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(all::count()) : "memory");
+  }
+};
+/// The same in whole warps.
+template <int Threads>
+struct walking_warps : walking_threads<Threads> {
+  static __device__ __forceinline__ int lanes() { return 32; }
+};
+template <>
+inline constexpr bool combines_all_slots<walking_warps<0>> = true;
+/// Phases that reduce nothing do not wait.
+template <int P, int Ways, int Threads, class Accumulators, class... S, std::size_t... I>
+__device__ __forceinline__ void combine_row(body<S...> b, std::index_sequence<I...> numbers, Accumulators& acc,
+                                            unsigned char* storage, const walking_threads<Threads>& threads) {
+  using row = body<S...>;
+  if constexpr (reduces_phase<row, P>) {
+    if (threads.lanes() == 32) return combine_row<P, Ways>(b, numbers, acc, storage, walking_warps<Threads>{});
+    reductions_of_phase<row, P>::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+      combine_lanes<row_threads<Threads>, true, P, N, R, Ways, row>(acc, storage, threads);
+    });
+  }
+}
 
 /// Does a row have one load for each `width` columns, which both parts read?
 template <class Row, class Column>
@@ -297,18 +343,41 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
       }
     }
   } else if constexpr (!in_batches || Threads == 0) {
-    for (std::int64_t at = begin; at < end; at += apart, ++turn) {
-      const std::int64_t mine = at + threadIdx.y;
-      const bool ok = mine < end;
-      row_tile.fixed = column_tile.fixed = static_cast<int>(ok ? mine : end - 1);
+    // A warp that has several rows goes on until the last one is done.
+    constexpr bool whole_warps = Threads >= 32;
+    const detail::walking_threads<Threads> walker;
+    const int stop = static_cast<int>(end), behind = whole_warps ? 0 : walker.behind();
+    using next_row = detail::next_row<Row, Column, row_tiling, column_tiling,
+                                      detail::goes_ahead<Row, Column, Width, Items, Threads, MaxBlock>>;
+    next_row next;
+    detail::tile<typename next_row::row_tiling> row_tile;
+    detail::tile<typename next_row::column_tiling> column_tile;
+    const auto place = [&](auto& t) {
+      t.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column);
+    };
+    place(row_tile), place(column_tile), place(next.row_tile), place(next.column_tile);
+    detail::frame<Column, typename next_row::column_tiling> column;
+    detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
+    int mine = static_cast<int>(begin + threadIdx.y);
+    if (mine - behind < stop) next.send(mine < stop ? mine : stop - 1, args);
+    for (; mine - behind < stop; mine += apart, ++turn) {
+      const bool ok = whole_warps || mine < stop;
+      row_tile.fixed = column_tile.fixed = ok ? mine : stop - 1;
       row_tile.fixed_ok = column_tile.fixed_ok = ok;
+      detail::frame<Row, typename next_row::row_tiling> row;
+      next.take(row, column);
+      next.send(mine + apart < stop ? mine + apart : row_tile.fixed, args);
       detail::evaluate<detail::elements_of_phase<Column, 0>>(column, column_tile, args, false, [&](int u) {
         if (ok) detail::steps_of_phase<Column, 0, lanes>::item(sums, column, column_tile, u);
       });
-      detail::frame<Row, row_tiling> row;
-      detail::persistent_phases<Row, row_tiling>(std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row,
-                                                 row_tile, args, threadIdx.x == 0 && ok,
-                                                 detail::storage_of_turn<Row>(storage, turn), walkers_of_row);
+      detail::persistent_phases<Row, typename next_row::row_tiling>(
+          std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row, row_tile, args, threadIdx.x == 0 && ok,
+          detail::storage_of_turn<Row>(storage, turn, detail::reducing_phases<Row>), walker);
+    }
+    // As many barriers for each of a block's rows: racecheck loses count otherwise.
+    if (threads > 32 && mine - static_cast<int>(threadIdx.y) < stop) {
+#pragma unroll
+      for (int p = 0; p < detail::reducing_phases<Row>; ++p) walker.sync();
     }
   }
   detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
@@ -349,9 +418,9 @@ __global__ void __launch_bounds__(detail::walk_block, 2) mix_order_looped(const 
     for (std::int64_t x = at; x < stop; ++x, ++turn) {
       row_tile.fixed = static_cast<Index>(x);
       detail::frame<Row, row_tiling> row;
-      detail::looped_phases<Row, row_tiling, ways>(std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row,
-                                                   row_tile, args, whole, x, threadIdx.x == 0,
-                                                   detail::storage_of_turn<Row>(storage, turn));
+      detail::looped_phases<Row, row_tiling, ways>(
+          std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row, row_tile, args, whole, x, threadIdx.x == 0,
+          detail::storage_of_turn<Row>(storage, turn, body_facts<Row>::num_phases));
     }
     for (Index c = 0; c < static_cast<Index>(args.rnumel); c += stride * Items) {
       column_tile.template place<0>(c + static_cast<Index>(threadIdx.x * Width), stride,

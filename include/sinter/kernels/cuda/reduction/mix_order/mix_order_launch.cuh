@@ -51,22 +51,16 @@ constexpr int walk_width(long static_columns) {
   return width;
 }
 
-/// Rows whose sums meet in batches share as large a block as runs at once: the fewer blocks, the fewer states. Others
-/// wait for each other at every barrier: so many share a block that of up to four blocks most threads run.
+/// Rows share as large a block as runs at once, if what its threads hand over fits 32 KB: the fewer blocks, the fewer
+/// states. Those whose sums do not meet in batches wait for themselves alone, at barriers of their own, of which a
+/// block has fifteen beside the common one.
 template <class Row, class Column>
 constexpr row_shape walk_of(std::int64_t groups, int items, int width) {
   row_shape shape = row_of(groups, items);
-  const int most = most_walkers(is_light_walk<Row, Column>(items * width, width));
-  shape.rows = 1;
-  if (rows_in_batches<Row, 0> && shape.threads > 32) {
-    if (shape.threads <= most / 2) shape.rows = most / shape.threads;
-    return shape;
-  }
-  int best = 0;
-  for (int rows = 1; rows * shape.threads <= most / 2; ++rows) {
-    const int block = rows * shape.threads, blocks = most / block < 4 ? most / block : 4;
-    if (blocks * block > best) best = blocks * block, shape.rows = rows;
-  }
+  const int columns = items * width, sharing = 65536 / (columns * largest_state<Column>);
+  const int most = walkers_at_once<Row, Column>(columns, width), block = most < sharing ? most : sharing;
+  shape.rows = shape.threads < block ? block / shape.threads : 1;
+  if (shape.rows > 15 && shape.threads > 32 && !rows_in_batches<Row, 0>) shape.rows /= 2;
   return shape;
 }
 
@@ -99,7 +93,7 @@ constexpr row_shape choose_walk(std::int64_t columns, int width) {
   for (const int lanes : {few, more, many_columns(words)}) {
     row_shape shape = walk_of<Row, Column>(groups, lanes > width ? lanes / width : 1, width);
     shape.items = static_cast<int>((groups + shape.threads - 1) / shape.threads);
-    if (shape.threads > most_walkers(is_light_walk<Row, Column>(shape.items * width, width))) continue;
+    if (shape.threads > walkers_at_once<Row, Column>(shape.items * width, width)) continue;
     if (fills<Row, Column>(shape, width)) return shape;
     if (!first.persistent) first = shape;
   }
@@ -116,8 +110,8 @@ inline split_part share_walk(std::int64_t rows, std::int64_t columns, std::int64
 template <int Width, int Items, int Threads, int MaxBlock, bool Exact, class... R, class... C, class Args>
 void launch_walk(body<R...>, body<C...>, const Args& args, const row_shape& shape, kernel_memory& memory,
                  cudaStream_t stream, const char* name) {
-  constexpr int most = most_walkers(is_light_walk<body<R...>, body<C...>>(Width * Items, Width));
-  const std::int64_t blocks = walk_blocks / 4 * (most / shape.block());
+  const std::int64_t blocks =
+      walk_blocks / 4 * walks_at_once<body<R...>, body<C...>>(shape.block(), Width * Items, Width);
   const split_part part = share_walk(args.numel, args.rnumel, blocks < walk_blocks ? blocks : walk_blocks,
                                      shape.block(), memory, stream, name);
   launch(&mix_order_persistent<body<R...>, body<C...>, Width, Items, Threads, MaxBlock, Exact, Args>,
@@ -236,7 +230,7 @@ void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, con
     } else if constexpr (!tiles ||
                          (Width > 1 && detail::reads_enough<Row>(Width * detail::few_items<Row, Column>(Width)))) {
       constexpr int items = detail::few_items<Row, Column>(Width);
-      constexpr int most = detail::most_walkers(detail::is_light_walk<Row, Column>(Width * items, Width));
+      constexpr int most = detail::walkers_at_once<Row, Column>(Width * items, Width);
       const detail::row_shape shape = detail::walk_of<Row, Column>((args.rnumel + Width - 1) / Width, items, Width);
       if (args.rnumel > 0 && shape.threads <= most && (!tiles || detail::fills<Row, Column>(shape, Width))) {
         detail::launch_walk<Width, items, 0, most, false>(Row{}, Column{}, args, shape, memory, stream, name);

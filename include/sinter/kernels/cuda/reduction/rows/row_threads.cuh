@@ -33,6 +33,10 @@ struct row_threads {
 template <class Threads>
 inline constexpr int most_warps = 32;
 
+/// Do warps combine as if there were 32 of them, so that no exchange needs a branch?
+template <class Threads>
+inline constexpr bool combines_all_slots = false;
+
 /// Lanes of a warp combine; then each warp leaves its state for the others.
 template <class Threads, bool Wanted, int P, int I, class S, int Ways, class Body, class Accumulators>
 __device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* storage, const Threads& threads) {
@@ -58,7 +62,11 @@ __device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned 
         reinterpret_cast<const typename fold::state*>(storage + phase_offset<Body, P, I, most_warps<Threads>>) +
         threads.row() * threads.warps();
     int slots = 1;
-    while (slots < threads.warps()) slots *= 2;
+    if constexpr (combines_all_slots<Threads>) {
+      slots = 32;
+    } else {
+      while (slots < threads.warps()) slots *= 2;
+    }
     const int slot = threads.thread() & (slots - 1);
     state = fold::across(slot < threads.warps() ? partial[slot] : fold::init(), combined_lanes{slots});
   }
@@ -141,13 +149,13 @@ inline constexpr int row_ways<body<S...>, Tiling> = [] {
   return ways;
 }();
 
-/// Reductions reuse their storage in turn: with an odd number of phases every other turn begins with the other half, so
-/// that a warp that is one phase ahead of another never writes what that one reads.
+/// Reductions reuse their storage in turn: where an odd number of `phases` waits for all threads every other turn
+/// begins with the other half, so that a warp that is one phase ahead of another never writes what that one reads.
 template <class Body>
 inline constexpr int storage_of_turns = 3 * largest_phase<Body, 32>;
 template <class Body>
-__device__ __forceinline__ unsigned char* storage_of_turn(unsigned char* storage, int turn) {
-  return storage + (turn & body_facts<Body>::num_phases & 1) * largest_phase<Body, 32>;
+__device__ __forceinline__ unsigned char* storage_of_turn(unsigned char* storage, int turn, int phases) {
+  return storage + (turn & phases & 1) * largest_phase<Body, 32>;
 }
 
 }  // namespace sinter::cuda::detail

@@ -17,11 +17,6 @@ namespace sinter::cuda {
 
 namespace detail {
 
-template <class Body, int P, class Numbers = std::make_index_sequence<Body::size>>
-inline constexpr bool reduces_phase = false;
-template <class Body, int P, std::size_t... I>
-inline constexpr bool reduces_phase<Body, P, std::index_sequence<I...>> = (reduces_in<Body, P, I> || ...);
-
 /// The threads of a block: half a multiprocessor's registers for its rows' values and addresses. Count: as of
 /// row_threads.
 inline constexpr int most_streamed_threads = 512;
