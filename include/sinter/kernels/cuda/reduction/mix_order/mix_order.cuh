@@ -96,25 +96,8 @@ struct walking_threads : row_threads<Threads> {
     asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(all::count()) : "memory");
   }
 };
-/// The same in whole warps.
-template <int Threads>
-struct walking_warps : walking_threads<Threads> {
-  static __device__ __forceinline__ int lanes() { return 32; }
-};
 template <>
-inline constexpr bool combines_all_slots<walking_warps<0>> = true;
-/// Phases that reduce nothing do not wait.
-template <int P, int Ways, int Threads, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ void combine_row(body<S...> b, std::index_sequence<I...> numbers, Accumulators& acc,
-                                            unsigned char* storage, const walking_threads<Threads>& threads) {
-  using row = body<S...>;
-  if constexpr (reduces_phase<row, P>) {
-    if (threads.lanes() == 32) return combine_row<P, Ways>(b, numbers, acc, storage, walking_warps<Threads>{});
-    reductions_of_phase<row, P>::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
-      combine_lanes<row_threads<Threads>, true, P, N, R, Ways, row>(acc, storage, threads);
-    });
-  }
-}
+inline constexpr bool count_varies<walking_threads<0>> = true;
 
 /// Does a row have one load for each `width` columns, which both parts read?
 template <class Row, class Column>

@@ -70,9 +70,11 @@ __device__ __forceinline__ void persistent_phase(Frame& f, const tile<Tiling>& t
   held_phase<P, Body, Ways>(
       f, t, args, writer,
       [&](auto& acc) {
-        // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
-        combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
-        finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
+        if constexpr (reduces_phase<Body, P>) {
+          // Two halves of the storage in turn: a warp may be one phase ahead of another, not two.
+          combine_row<P, Ways>(Body{}, numbers{}, acc, storage + P % 2 * largest_phase<Body, 32>, threads);
+          finish_row_phase<P>(Body{}, numbers{}, acc, f, threads);
+        }
       },
       // blockIdx.z is 0, which the assembler does not know: it is another number after every other phase.
       [](auto& value) { keep_as_read(value, P % 2 == 0 ? blockIdx.z : 0); });

@@ -33,9 +33,25 @@ struct row_threads {
 template <class Threads>
 inline constexpr int most_warps = 32;
 
-/// Do warps combine as if there were 32 of them, so that no exchange needs a branch?
+/// Is it known at launch only how many share a row, whole warps or less than one?
 template <class Threads>
-inline constexpr bool combines_all_slots = false;
+inline constexpr bool count_varies = false;
+template <>
+inline constexpr bool count_varies<row_threads<0>> = true;
+
+/// Threads whose count varies, where they are whole warps: these combine as if there were as many as may be, so that no
+/// exchange needs a branch.
+template <class Threads>
+struct whole_warps : Threads {
+  static __device__ __forceinline__ int lanes() { return 32; }
+};
+template <class Threads>
+inline constexpr int most_warps<whole_warps<Threads>> = most_warps<Threads>;
+/// How many warps' states, a power of two, are combined; 0: those that there are.
+template <class Threads>
+inline constexpr int combined_slots = 0;
+template <class Threads>
+inline constexpr int combined_slots<whole_warps<Threads>> = most_warps<Threads>;
 
 /// Lanes of a warp combine; then each warp leaves its state for the others.
 template <class Threads, bool Wanted, int P, int I, class S, int Ways, class Body, class Accumulators>
@@ -61,12 +77,9 @@ __device__ __forceinline__ void combine_warps(Accumulators& acc, const unsigned 
     const auto* partial =
         reinterpret_cast<const typename fold::state*>(storage + phase_offset<Body, P, I, most_warps<Threads>>) +
         threads.row() * threads.warps();
-    int slots = 1;
-    if constexpr (combines_all_slots<Threads>) {
-      slots = 32;
-    } else {
-      while (slots < threads.warps()) slots *= 2;
-    }
+    int slots = combined_slots<Threads>;
+    if constexpr (combined_slots<Threads> == 0)
+      for (slots = 1; slots < threads.warps();) slots *= 2;
     const int slot = threads.thread() & (slots - 1);
     state = fold::across(slot < threads.warps() ? partial[slot] : fold::init(), combined_lanes{slots});
   }
@@ -83,17 +96,22 @@ __device__ __forceinline__ void finish_row(Accumulators& acc, Frame& f, const Th
 
 /// All partial states of phase P into one, the same in all threads of the row.
 template <int P, int Ways, class Threads, class Accumulators, class... S, std::size_t... I>
-__device__ __forceinline__ void combine_row(body<S...>, std::index_sequence<I...>, Accumulators& acc,
+__device__ __forceinline__ void combine_row(body<S...> b, std::index_sequence<I...> numbers, Accumulators& acc,
                                             unsigned char* storage, const Threads& threads) {
   using B = body<S...>;
-  reductions_of_phase<B, P>::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+  using reductions = reductions_of_phase<B, P>;
+  if constexpr (count_varies<Threads>)
+    if (threads.lanes() == 32) return combine_row<P, Ways>(b, numbers, acc, storage, whole_warps<Threads>{threads});
+  reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
     combine_lanes<Threads, true, P, N, R, Ways, B>(acc, storage, threads);
   });
-  if (threads.count() > 32) {
-    threads.sync();
-    reductions_of_phase<B, P>::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
-      combine_warps<Threads, true, P, N, R, B>(acc, storage, threads);
-    });
+  if constexpr (!count_varies<Threads>) {
+    if (threads.count() > 32) {
+      threads.sync();
+      reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
+        combine_warps<Threads, true, P, N, R, B>(acc, storage, threads);
+      });
+    }
   }
 }
 template <int P, class Threads, class Accumulators, class Frame, class... S, std::size_t... I>

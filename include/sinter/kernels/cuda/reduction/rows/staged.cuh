@@ -114,6 +114,8 @@ struct staged_threads : row_threads<0> {
     else __syncwarp();
   }
 };
+template <>
+inline constexpr bool count_varies<staged_threads> = true;
 
 /// Is statement I a store that phase P has filled? P == num_phases: any.
 template <class Body, int P, std::size_t I>

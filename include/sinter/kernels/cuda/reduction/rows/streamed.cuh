@@ -24,6 +24,8 @@ template <int Count>
 struct streamed_threads : row_threads<Count> {};
 template <int Count>
 inline constexpr int most_warps<streamed_threads<Count>> = most_streamed_threads / 32;
+template <>
+inline constexpr bool count_varies<streamed_threads<0>> = true;
 /// Bytes of shared memory before the ring: two halves for states, then which rows are next.
 template <class Body>
 inline constexpr int storage_half = largest_phase<Body, most_warps<streamed_threads<0>>>;

@@ -33,6 +33,9 @@ struct swept_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
     }
   };
 };
+/// The threads of a row, of whichever number: no register is left to combine whole warps apart.
+struct swept_row_threads : row_threads<0> {};
+
 /// Elements at the ends of a row, single ones. Those of 16 bits stay as they are until they are needed: to widen them a
 /// thread would wait for them.
 template <class Body, int Width>
@@ -97,7 +100,7 @@ __global__ void __launch_bounds__(detail::swept_block, detail::swept_blocks<Body
   using tiling = detail::swept_tiling<Body, Width, Items>;
   using numbers = std::make_index_sequence<Body::size>;
   constexpr int ways = detail::row_ways<Body, tiling>;
-  constexpr detail::row_threads<0> threads{};
+  constexpr detail::swept_row_threads threads{};
   alignas(16) __shared__ unsigned char storage[2 * detail::largest_phase<Body, 32>];
   const int x = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y), split = static_cast<int>(blockIdx.y);
   const bool row_ok = x < static_cast<int>(args.numel), writer = threads.thread() == 0 && row_ok;
