@@ -137,7 +137,8 @@ TEST_CASE("mix-order: beside others of their kind") {
 
 TEST_CASE("mix-order: backward of the norms") {
   static constexpr auto rms = [](auto x, auto w, auto rstd, auto dy) {
-    auto xhat = si::cast<float>(x) * si::unsqueeze<1>(rstd), g = si::cast<float>(dy);
+    auto xhat = si::cast<float>(x) * si::unsqueeze<1>(rstd);
+    auto g = si::cast<float>(dy);
     auto wg = g * si::cast<float>(w);
     auto dx = si::unsqueeze<1>(rstd) * (wg - xhat * si::mean(wg * xhat, si::axis<-1>, si::keepdim));
     return std::tuple(si::cast<si::bf16>(dx), si::cast<si::bf16>(si::sum(g * xhat, si::axis<0>)));
@@ -152,6 +153,9 @@ TEST_CASE("mix-order: backward of the norms") {
   check_mix<1, BF16<33, 100>, BF16<100>, F32<33>, BF16<33, 100>>(rms);
   check_mix<1, F32<100, 64>, F32<64>, F32<100>, F32<100>, F32<100, 64>>(layer);
   check_mix<1, F32<si::dyn, 48>, F32<48>, F32<si::dyn>, F32<si::dyn>, F32<si::dyn, 48>>(layer, {{70, 70, 70, 70}});
+  // Rows that begin anywhere, walked in vectors.
+  check_mix<1, BF16<300, 1001>, BF16<1001>, F32<300>, BF16<300, 1001>>(rms);
+  check_mix<1, BF16<si::dyn, si::dyn>, BF16<si::dyn>, F32<si::dyn>, BF16<si::dyn, si::dyn>>(rms, {{150, 517, 517, 150, 150, 517}});
   // In place, by a second kernel: the columns' part needs what it would overwrite.
   constexpr auto in_place = [](auto x, auto w, auto rstd, auto dy) {
     auto [dx, dw] = rms(x, w, rstd, dy);

@@ -161,11 +161,12 @@ using backward_columns =
          store<5, float, 5, at_x>, reduce<ops::sum, T, float, 3>, store<6, T, 7, at_x>>;
 
 template <class T, long C, long StaticColumns>
-void test_backward(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0) {
+void test_backward(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0,
+                   std::size_t others = 0) {
   if (!is_sampled()) return;
   const auto x = numbers<T>(rows * columns, 1), dy = numbers<T>(rows * columns, 2);
   const auto w = numbers<float>(columns, 3), rstd = numbers<float>(rows, 4);
-  device_array<T> d_x(x, shift), d_dy(dy), d_dx(rows * columns), d_db(columns);
+  device_array<T> d_x(x, shift), d_dy(dy, others), d_dx(rows * columns, others), d_db(columns);
   device_array<float> d_w(w), d_rstd(rstd), d_dw(columns);
   auto args = make_args<7, 1, 1>(rows, columns);
   args.pointers[0] = d_x.data(), args.pointers[1] = d_dy.data(), args.pointers[2] = d_w.data();
@@ -196,12 +197,13 @@ void test_backward(const char* name, std::int64_t rows, std::int64_t columns, st
 }  // namespace
 
 TEST_CASE("mix-order: backward of a norm") {
-  for (const std::int64_t columns : {1, 5, 64, 100, 768, 1001, 1024, 3000, 8192, 10000})
+  for (const std::int64_t columns : {1, 5, 64, 100, 257, 514, 768, 1001, 1024, 2996, 3000, 6007, 8192, 10000})
     for (const std::int64_t rows : {1, 2, 33, 600, 5000}) {
       if (columns * rows > 8000000) continue;
       test_backward<bf16, d0, -1>("backward bf16, dynamic", rows, columns);
       test_backward<float, d0, -1>("backward f32, dynamic", rows, columns);
       if (rows == 33) test_backward<bf16, d0, -1>("backward bf16, dynamic", rows, columns, 1);
+      if (rows == 600) test_backward<bf16, d0, -1>("backward bf16, dynamic", rows, columns, 3, 3);
     }
   test_backward<bf16, 768, 768>("backward bf16, static", 5000, 768);
   test_backward<float, 768, 768>("backward f32, static", 5001, 768);
@@ -212,6 +214,9 @@ TEST_CASE("mix-order: backward of a norm") {
   test_backward<bf16, 768, 768>("backward bf16, static", 333, 768, 1);
   test_backward<float, 1001, 1001>("backward f32, static", 2000, 1001);
   test_backward<bf16, 1001, 1001>("backward bf16, static", 2001, 1001, 1);
+  test_backward<bf16, 1001, 1001>("backward bf16, static", 2001, 1001);
+  test_backward<bf16, 1001, 1001>("backward bf16, static", 129, 1001, 5, 5);
+  test_backward<f16, 516, 516>("backward f16, static", 3001, 516, 2, 2);
 }
 
 // ---- several phases, a store of the columns' own, masks

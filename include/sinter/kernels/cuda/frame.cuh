@@ -36,6 +36,7 @@ struct tiling {
   static constexpr bool shifted = false;      // rows may begin and end inside of a vector; see shifted.hpp
   static constexpr bool late = false;         // ... or begin at a thread's second element, as staging says
   static constexpr bool in_vectors = false;   // rows begin anywhere, but items are aligned in memory
+  static constexpr bool unsplit = false;      // the compiler must not take stores of vectors apart
   static constexpr drift drifts = drift::none;
   static constexpr bool loose = false;         // items may begin anywhere in memory; see loose.hpp
   static constexpr bool walks = false;         // ... and rows end anywhere inside of them

@@ -26,7 +26,8 @@ struct lane_shape {
   static constexpr int steps = tiling::loose ? 1 : width;
   static constexpr touch touches = facts::template along<tiling::vector, steps>.touches[I];
   /// An access along a row that may begin and end inside of a vector.
-  static constexpr bool in_shifted_row = tiling::shifted && info.reads_r;
+  static constexpr bool in_shifted_row =
+      tiling::shifted && (tiling::vector == loop_var::r ? info.reads_r : info.reads_x);
   /// Neighbours along a row lie in a vector.
   static constexpr bool in_vectors = in_shifted_row || (tiling::in_vectors && info.reads_r);
   /// An access of lanes that may lie beside the columns: as vectors lie in memory, or of the nearest column for each.
@@ -52,8 +53,10 @@ struct lane_shape {
 template <int I, class At, class Frame, class Sizes>
 __device__ __forceinline__ bool reads_item(const tile<typename Frame::tiling>& t, int u, const Sizes& sizes) {
   if constexpr (lane_shape<I, Frame>::in_shifted_row) {
-    if constexpr (body_facts<typename Frame::body_type>::facts.info[I].reads_x) {
-      constexpr long pitch = row_place<At>::facts.pitch;
+    constexpr auto along = Frame::tiling::vector;
+    constexpr auto info = body_facts<typename Frame::body_type>::facts.info[I];
+    if constexpr (along == loop_var::r ? info.reads_x : info.reads_r) {
+      constexpr long pitch = row_place<At, along>::facts.pitch;
       const std::int64_t step = sinter::detail::resolve(pitch, sizes), first = t.fixed * step + t.at[u];
       const std::int64_t end = t.staging.last_row * step + t.staging.end;
       return t.ok[u] ||

@@ -355,7 +355,7 @@ struct lanes_at {
   static __device__ __forceinline__ void write(T* base, const T (&in)[Width], const Tile& t, int u,
                                                const Sizes& sizes) {
     if constexpr (Kind == access::contiguous) {
-      wide<T, Width>::template write<Tile::tiling::loose>(base + offset(0, t, u, sizes), in);
+      wide<T, Width>::template write<Tile::tiling::loose || Tile::tiling::unsplit>(base + offset(0, t, u, sizes), in);
     } else if constexpr (Kind == access::irregular && Width > 1) {
       walk<typename Tile::index> along(t.x(u), t.r(u), sizes);
 #pragma unroll

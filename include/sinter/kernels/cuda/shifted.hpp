@@ -18,11 +18,12 @@ struct row_shift {
   bool others_aligned = true;
 };
 
-/// Of an index expression Offset + x * pitch + r, its two numbers; otherwise `plain` is false.
-template <class At>
+/// Of an index expression Offset + x * pitch + r, its two numbers; otherwise `plain` is false. Along: r, or x where
+/// columns of rows are seen, which then change places.
+template <class At, loop_var Along = loop_var::r>
 struct row_place;
-template <long Offset, class... Terms>
-struct row_place<at<Offset, Terms...>> {
+template <long Offset, class... Terms, loop_var Along>
+struct row_place<at<Offset, Terms...>, Along> {
   struct table {
     bool plain = true, along_r = false, along_x = false;
     long offset = Offset, pitch = 0;
@@ -31,10 +32,11 @@ struct row_place<at<Offset, Terms...>> {
     table t{};
     [[maybe_unused]] const auto add = [&]<class Term>(Term) {
       using f = term_facts<Term>;
-      bool& seen = f::variable == loop_var::r ? t.along_r : t.along_x;
-      if (seen || f::div != 1 || f::mod != 0 || (f::variable == loop_var::r && f::coef != 1)) t.plain = false;
+      constexpr bool along = f::variable == Along;
+      bool& seen = along ? t.along_r : t.along_x;
+      if (seen || f::div != 1 || f::mod != 0 || (along && f::coef != 1)) t.plain = false;
       seen = true;
-      if (f::variable == loop_var::x) t.pitch = f::coef;
+      if (!along) t.pitch = f::coef;
     };
     (add(Terms{}), ...);
     return t;

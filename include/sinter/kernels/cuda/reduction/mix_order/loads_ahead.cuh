@@ -1,6 +1,5 @@
 // Loads of a row that are on their way while the row in front waits for its folds, where threads hold one row of those
-// that they walk at a time. Values of 16 bits wait as they lie in memory; what both parts read is loaded alike, so that
-// it is loaded once.
+// that they walk at a time. Values of 16 bits wait as they lie in memory; what both parts read is loaded once.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -39,6 +38,18 @@ inline constexpr int ahead_bytes = [] {
   return of_row > of_column ? of_row : of_column;
 }();
 
+/// The loads of a row part that are the same for all rows: threads that keep their columns may hold them.
+template <class Row>
+struct loads_of_columns {
+  static constexpr bool select(int s) {
+    const auto& info = body_facts<Row>::facts.info[s];
+    for (int operand : info.operands)
+      if (operand >= 0) return false;
+    return info.kind == statement_kind::source && phase_facts<Row>::stored_bytes(s) > 0 &&
+           phase_facts<Row>::is_element(s) && !info.reads_x;
+  }
+};
+
 /// A row that has been sent for.
 template <class Body, class Tiling>
 struct sent_tiling : Tiling {
@@ -49,24 +60,25 @@ struct sent_tiling : Tiling {
            lane_facts<Body, Tiling>::lanes(I) > 1;
   }();
 };
-/// The same row when it is there.
-template <class Body, loop_var Rows, class Tiling, bool Ahead>
+/// The same row when it is there. Select: what need not be loaded any more.
+template <class Tiling, class... Select>
 struct arrived_tiling : Tiling {
   struct staging : Tiling::staging {
     template <class Own>
     __device__ __forceinline__ void recall(Own&, int, bool) const {}
   };
   template <int I>
-  static constexpr bool recalls = Ahead&& loads_ahead<Body, Rows>::select(I);
+  static constexpr bool recalls = (Select::select(I) || ...);
 };
 
 /// What waits becomes what is there.
-template <int I, class T, int Lanes>
-__device__ __forceinline__ void take_lanes(values<I, T, Lanes>& there, const values<I, T, Lanes>& sent) {
-  there = sent;
+template <int I, int J, class T, int Lanes>
+__device__ __forceinline__ void take_lanes(values<I, T, Lanes>& there, const values<J, T, Lanes>& sent) {
+#pragma unroll
+  for (int l = 0; l < Lanes; ++l) there.v[l] = sent.v[l];
 }
-template <int I, class T, int Lanes>
-__device__ __forceinline__ void take_lanes(values<I, float, Lanes>& there, packed_values<I, T, Lanes>& sent) {
+template <int I, int J, class T, int Lanes>
+__device__ __forceinline__ void take_lanes(values<I, float, Lanes>& there, packed_values<J, T, Lanes>& sent) {
 #pragma unroll
   for (int l = 0; l < Lanes; ++l) there.v[l] = lane_in(sent, l);
 }
@@ -74,21 +86,56 @@ template <int I, class T, int Lanes>
 __device__ __forceinline__ void take_lanes(packed_values<I, T, Lanes>& there, const packed_values<I, T, Lanes>& sent) {
   there = sent;
 }
-template <class There, class Sent, int... S>
-__device__ __forceinline__ void take(There& there, Sent& sent, std::integer_sequence<int, S...>) {
-  const auto one = [&]<int I>(std::integral_constant<int, I>) {
-    if constexpr (There::tiling::template recalls<I>)
-      take_lanes(static_cast<typename slot_in<There, I>::type&>(there),
-                 static_cast<typename slot_in<Sent, I>::type&>(sent));
-  };
-  (one(std::integral_constant<int, S>{}), ...);
+
+/// Does a load of a column part read what a load of the row part does?
+template <class OfColumn, class OfRow>
+inline constexpr bool same_load = false;
+template <int Slot, class T, class C, class R>
+inline constexpr bool same_load<load<Slot, T, C, -1>, load<Slot, T, R, -1>> = [] {
+  constexpr auto c = row_place<C, loop_var::x>::facts;
+  constexpr auto r = row_place<R, loop_var::r>::facts;
+  return c.plain && r.plain && c.along_r == r.along_r && c.along_x == r.along_x && c.offset == r.offset &&
+         c.pitch == r.pitch;
+}();
+/// The number of that one, or -1.
+template <class Column, int I, class Row>
+inline constexpr int load_of_row = -1;
+template <class Column, int I, class... R>
+inline constexpr int load_of_row<Column, I, body<R...>> = [] {
+  constexpr bool same[] = {same_load<sinter::detail::statement_of<Column, I>, R>..., false};
+  for (int s = 0; s < static_cast<int>(sizeof...(R)); ++s)
+    if (same[s]) return s;
+  return -1;
+}();
+
+/// Those of all statements of a column part, of loads that Select names.
+template <int Size>
+struct load_numbers {
+  int of[Size];
+};
+template <class Row, class Column, class Select, int... I>
+constexpr load_numbers<static_cast<int>(sizeof...(I))> twins_of(std::integer_sequence<int, I...>) {
+  const auto selected = [](int s) { return s >= 0 && Select::select(s) ? s : -1; };
+  return {{selected(load_of_row<Column, I, Row>)...}};
 }
 
-/// The row that a thread walks next. Ahead: or nothing is sent for.
-template <class Row, class Column, class RowTiling, class ColumnTiling, bool Ahead>
+struct no_loads {
+  static constexpr bool select(int) { return false; }
+};
+
+/// The row that a thread walks next. Ahead: or nothing is sent for. Holds: what all rows share stays, too.
+template <class Row, class Column, class RowTiling, class ColumnTiling, bool Ahead, bool Holds = false>
 struct next_row {
-  using row_tiling = arrived_tiling<Row, loop_var::x, RowTiling, Ahead>;
-  using column_tiling = arrived_tiling<Column, loop_var::r, ColumnTiling, Ahead>;
+  using of_row = std::conditional_t<Ahead, loads_ahead<Row, loop_var::x>, no_loads>;
+  using of_column = std::conditional_t<Ahead, loads_ahead<Column, loop_var::r>, no_loads>;
+  using shared = std::conditional_t<Holds, loads_of_columns<Row>, no_loads>;
+  static constexpr auto twins = twins_of<Row, Column, of_row>(std::make_integer_sequence<int, Column::size>{});
+  using row_tiling = arrived_tiling<RowTiling, of_row, shared>;
+  using column_tiling = arrived_tiling<ColumnTiling, of_column>;
+  /// What the row's loads do not bring.
+  struct of_column_alone {
+    static constexpr bool select(int s) { return of_column::select(s) && twins.of[s] < 0; }
+  };
   using sent_row = sent_tiling<Row, RowTiling>;
   using sent_column = sent_tiling<Column, ColumnTiling>;
 
@@ -97,16 +144,43 @@ struct next_row {
   tile<sent_row> row_tile;
   tile<sent_column> column_tile;
 
+  /// Before the first: tiles are placed.
+  template <class Args>
+  __device__ __forceinline__ void begin(const Args& args) {
+    if constexpr (Holds) evaluate<shared>(row, row_tile, args);
+  }
   template <class Args>
   __device__ __forceinline__ void send(int number, const Args& args) {
     if constexpr (!Ahead) return;
     row_tile.fixed = column_tile.fixed = number;
-    evaluate<loads_ahead<Column, loop_var::r>>(column, column_tile, args);
-    evaluate<loads_ahead<Row, loop_var::x>>(row, row_tile, args);
+    evaluate<of_column_alone>(column, column_tile, args);
+    evaluate<of_row>(row, row_tile, args);
   }
   __device__ __forceinline__ void take(frame<Row, row_tiling>& to_row, frame<Column, column_tiling>& to_column) {
-    detail::take(to_row, row, std::make_integer_sequence<int, Row::size>{});
-    detail::take(to_column, column, std::make_integer_sequence<int, Column::size>{});
+    take_row(to_row, std::make_integer_sequence<int, Row::size>{});
+    take_column(to_column, std::make_integer_sequence<int, Column::size>{});
+  }
+
+ private:
+  template <int I, class To, int J, class From>
+  static __device__ __forceinline__ void take_one(To& to, From& from) {
+    take_lanes(static_cast<typename slot_in<To, I>::type&>(to), static_cast<typename slot_in<From, J>::type&>(from));
+  }
+  template <class To, int... I>
+  __device__ __forceinline__ void take_row(To& to, std::integer_sequence<int, I...>) {
+    const auto one = [&]<int S>(std::integral_constant<int, S>) {
+      if constexpr (row_tiling::template recalls<S>) take_one<S, To, S>(to, row);
+    };
+    (one(std::integral_constant<int, I>{}), ...);
+  }
+  template <class To, int... I>
+  __device__ __forceinline__ void take_column(To& to, std::integer_sequence<int, I...>) {
+    const auto one = [&]<int S>(std::integral_constant<int, S>) {
+      if constexpr (!column_tiling::template recalls<S>) return;
+      else if constexpr (twins.of[S] >= 0) take_one<S, To, twins.of[S]>(to, row);
+      else take_one<S, To, S>(to, column);
+    };
+    (one(std::integral_constant<int, I>{}), ...);
   }
 };
 

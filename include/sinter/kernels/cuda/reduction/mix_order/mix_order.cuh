@@ -11,7 +11,7 @@
 
 #include "sinter/kernels/cuda/overlap.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
-#include "sinter/kernels/cuda/reduction/mix_order/loads_ahead.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order/row_walk.cuh"
 #include "sinter/kernels/cuda/reduction/mix_order/walk_states.cuh"
 #include "sinter/kernels/cuda/reduction/rows/looped.cuh"
 #include "sinter/kernels/cuda/reduction/rows/persistent.cuh"
@@ -67,14 +67,14 @@ inline constexpr bool goes_ahead = [] {
 /// Bytes of its first rows that a block asks for, for each thread of a row: while the blocks of the kernel in front
 /// meet, memory is idle.
 inline constexpr int asked_walked = 96;
-/// Asks for them: row `begin`, and those `apart` behind one another.
+/// Asks for them: a thread's row `mine`, and those `apart` behind one another.
 template <class Row, class Args>
-__device__ __forceinline__ void ask_walked(const Args& args, std::int64_t begin, int apart) {
+__device__ __forceinline__ void ask_walked(const Args& args, std::int64_t mine, int apart) {
   if (threadIdx.x != 0) return;
   const int length = static_cast<int>(args.rnumel);
   const int bytes = length * stream_facts<Row>::bytes, most = asked_walked * static_cast<int>(blockDim.x);
-  for (int asked = 0; asked < most && bytes > 0; asked += bytes, begin += apart)
-    rows_ahead<Row>::ask(args, begin + threadIdx.y, 0, length);
+  for (int asked = 0; asked < most && bytes > 0; asked += bytes, mine += apart)
+    rows_ahead<Row>::ask(args, mine, 0, length);
 }
 
 /// Threads of the looped kernel.
@@ -85,19 +85,6 @@ inline constexpr int walk_block = 256;
 inline constexpr int rows_of_batch = 16;
 template <class Row, int Threads>
 inline constexpr bool rows_in_batches = body_facts<Row>::num_phases == 1 && (Threads == 0 || Threads > 32);
-
-/// The threads of a row of which a block has several, each of which walks for itself.
-template <int Threads>
-struct walking_threads : row_threads<Threads> {
-  using all = row_threads<Threads>;
-  /// How many rows of its warp are before this thread's.
-  static __device__ __forceinline__ int behind() { return all::count() < 32 ? threadIdx.y % (32 / all::count()) : 0; }
-  static __device__ __forceinline__ void sync() {
-    asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(all::count()) : "memory");
-  }
-};
-template <>
-inline constexpr bool count_varies<walking_threads<0>> = true;
 
 /// Does a row have one load for each `width` columns, which both parts read?
 template <class Row, class Column>
@@ -165,20 +152,15 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
     mix_order_persistent(const Args args, const split_part part) {
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * blockDim.y, end = args.numel;
   const int apart = static_cast<int>(gridDim.x * blockDim.y);
-  detail::begin_kernel<Args::next_reads_ahead>([&] { detail::ask_walked<Row>(args, begin, apart); });
+  detail::begin_kernel<Args::next_reads_ahead>([&] { detail::ask_walked<Row>(args, begin + threadIdx.y, apart); });
   using row_tiling = detail::held_tiling<Row, Width, Items>;
   using column_tiling = detail::walk_tiling<Width, Items>;
   using numbers = std::make_index_sequence<Column::size>;
   constexpr int lanes = row_tiling::size;
-  constexpr int half = MaxBlock / 2;  // threads that hand their states over; none if a block has but one row
-  constexpr int walkers = Threads > half ? 0 : half * lanes * detail::largest_state<Column>;
   constexpr bool in_batches = detail::rows_in_batches<Row, Threads>;
   constexpr int row_bytes = detail::largest_phase<Row, 32>, batch_bytes = detail::rows_of_batch * row_bytes;
   constexpr int rows_bytes = in_batches ? 2 * batch_bytes : detail::storage_of_turns<Row>;
-  constexpr int meeting_bytes = MaxBlock * detail::largest_state<Column>;
-  constexpr int of_walk = walkers > rows_bytes ? walkers : rows_bytes;
-  constexpr int bytes = of_walk > meeting_bytes ? of_walk : meeting_bytes;
-  alignas(16) __shared__ unsigned char storage[bytes];
+  alignas(16) __shared__ unsigned char storage[detail::walk_storage<Column, lanes, Threads, MaxBlock, rows_bytes>];
 
   const int threads = detail::row_threads<Threads>::count();
   const int first_column = static_cast<int>(threadIdx.x) * Width, last_column = static_cast<int>(args.rnumel) - Width;
@@ -227,42 +209,12 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
       }
     }
   } else if constexpr (!in_batches || Threads == 0) {
-    // A warp that has several rows goes on until the last one is done.
-    constexpr bool whole_warps = Threads >= 32;
-    const detail::walking_threads<Threads> walker;
-    const int stop = static_cast<int>(end), behind = whole_warps ? 0 : walker.behind();
-    using next_row = detail::next_row<Row, Column, row_tiling, column_tiling,
-                                      detail::goes_ahead<Row, Column, Width, Items, Threads, MaxBlock>>;
-    next_row next;
-    detail::tile<typename next_row::row_tiling> row_tile;
-    detail::tile<typename next_row::column_tiling> column_tile;
-    const auto place = [&](auto& t) {
-      t.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column);
-    };
-    place(row_tile), place(column_tile), place(next.row_tile), place(next.column_tile);
-    detail::frame<Column, typename next_row::column_tiling> column;
-    detail::evaluate<detail::column_values<Column>>(column, column_tile, args);
-    int mine = static_cast<int>(begin + threadIdx.y);
-    if (mine - behind < stop) next.send(mine < stop ? mine : stop - 1, args);
-    for (; mine - behind < stop; mine += apart, ++turn) {
-      const bool ok = whole_warps || mine < stop;
-      row_tile.fixed = column_tile.fixed = ok ? mine : stop - 1;
-      row_tile.fixed_ok = column_tile.fixed_ok = ok;
-      detail::frame<Row, typename next_row::row_tiling> row;
-      next.take(row, column);
-      next.send(mine + apart < stop ? mine + apart : row_tile.fixed, args);
-      detail::evaluate<detail::elements_of_phase<Column, 0>>(column, column_tile, args, false, [&](int u) {
-        if (ok) detail::steps_of_phase<Column, 0, lanes>::item(sums, column, column_tile, u);
-      });
-      detail::persistent_phases<Row, typename next_row::row_tiling>(
-          std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row, row_tile, args, threadIdx.x == 0 && ok,
-          detail::storage_of_turn<Row>(storage, turn, detail::reducing_phases<Row>), walker);
-    }
-    // As many barriers for each of a block's rows: racecheck loses count otherwise.
-    if (threads > 32 && mine - static_cast<int>(threadIdx.y) < stop) {
-#pragma unroll
-      for (int p = 0; p < detail::reducing_phases<Row>; ++p) walker.sync();
-    }
+    detail::walk_rows<Row, Column,
+                      detail::next_row<Row, Column, row_tiling, column_tiling,
+                                       detail::goes_ahead<Row, Column, Width, Items, Threads, MaxBlock>>,
+                      (Threads >= 32)>(
+        sums, args, static_cast<int>(begin + threadIdx.y), 1, apart, storage, detail::walking_threads<Threads>{},
+        [&](auto& t) { t.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column); });
   }
   detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
   if (threadIdx.y == 0)

@@ -1,5 +1,6 @@
 // Launches mix-order reductions: chooses between rows in registers and rows walked in tiles, how many threads share a
-// row, and the element-by-element variant where extents, strides or pointers do not allow wide accesses.
+// row, and the variants where extents, strides or pointers do not allow wide accesses: in vectors that rows begin and
+// end inside of, or element by element.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -9,6 +10,7 @@
 #include "sinter/kernels/cuda/launch.cuh"
 #include "sinter/kernels/cuda/reduction/columns/column_parts.cuh"
 #include "sinter/kernels/cuda/reduction/mix_order/mix_order.cuh"
+#include "sinter/kernels/cuda/reduction/mix_order/mix_order_shifted.cuh"
 #include "sinter/kernels/cuda/reduction/mix_order/mix_order_tiles.cuh"
 #include "sinter/kernels/mix_order_split.hpp"
 
@@ -126,6 +128,45 @@ void launch_looped_walk(body<R...>, body<C...>, const Args& args, kernel_memory&
          dim3(walk_block), stream, name, args, part);
 }
 
+/// Rows of several phases that begin anywhere, in vectors. False: it was not launched.
+template <long StaticColumns, class... R, class... C, class Args>
+bool launch_shifted_walk(body<R...>, body<C...>, const Args& args, kernel_memory& memory, cudaStream_t stream,
+                         const char* name) {
+  using row = body<R...>;
+  using column = body<C...>;
+  constexpr int width = shifted_walk_width<row, column>, items = few_items<row, column>(width),
+                most = shifted_walkers<row, column>(width * items);
+  const auto shape_of = [](std::int64_t columns) {
+    const std::int64_t groups = (columns + 2 * width - 2) / width;
+    row_shape shape{true, threads_for((groups + items - 1) / items), 1, items};
+    shape.persistent = shape.threads >= 32 && shape.threads <= most;
+    if (shape.persistent) shape.rows = most / shape.threads;
+    if (shape.rows > 15) shape.rows = 15;  // a barrier each, beside the common one
+    return shape;
+  };
+  constexpr row_shape known = shape_of(StaticColumns);
+  if constexpr (most > 0 && (StaticColumns < 0 || known.persistent)) {
+    shifted_walk walk;
+    row_shift columns;
+    const row_shape shape = shape_of(args.rnumel);
+    if (!shape.persistent || args.rnumel >= narrow_limit || !shifted_facts<row>::find(args, walk.shift) ||
+        !column_accesses_of<column>::template find<width>(args, columns) || columns.first != walk.shift.first ||
+        columns.step != walk.shift.step)
+      return false;
+    walk.columns_aligned = columns.others_aligned;
+    while (walk.period * walk.shift.step % width != 0) walk.period *= 2;
+    const int blocks = blocks_of_rows(args.numel, args.rnumel, walk_blocks / 4) / walk.period * walk.period;
+    if (blocks == 0) return false;
+    const split_part part = share_columns(args.rnumel, 0, blocks, 1, shape.block(), memory, stream, name);
+    constexpr int threads = StaticColumns < 0 ? 0 : known.threads, block = StaticColumns < 0 ? most : known.block();
+    launch(&mix_order_shifted<row, column, width, items, threads, block, Args>, dim3(static_cast<unsigned>(blocks)),
+           dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part,
+           walk);
+    return true;
+  }
+  return false;
+}
+
 /// The column part's extents are the row part's, exchanged.
 template <class Args>
 Args exchanged(Args args) {
@@ -211,7 +252,8 @@ void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, con
                 "mix_order: a part reduces nothing");
   static_assert(body_facts<Column>::num_phases == 1, "mix_order: the columns need more than one pass over the rows");
   if (args.numel <= 0 && args.rnumel <= 0) return;
-  constexpr int width = detail::walk_width<Row, Column>(StaticColumns);
+  constexpr int width = detail::walk_width<Row, Column>(StaticColumns),
+                shifted_width = detail::shifted_walk_width<Row, Column>;
   constexpr bool tiles = detail::walk_tile_facts<Row, Column>::width > 0;
   const bool narrow = args.numel < detail::narrow_limit && args.rnumel < detail::narrow_limit,
              fits = narrow && detail::access_facts<Row>::template fits<width, loop_var::r>(args) &&
@@ -239,6 +281,12 @@ void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, con
     }
     return false;
   };
+  // Of known length only those that cannot be aligned: others are, unless pointers are not.
+  if constexpr (shifted_width > (StaticColumns < 0 ? 1 : width)) {
+    const bool aligned = StaticColumns < 0 && fits;
+    if (narrow && !aligned && detail::launch_shifted_walk<StaticColumns>(Row{}, Column{}, args, memory, stream, name))
+      return;
+  }
   if (fits && (!tiles || detail::fill_device(args.numel, args.rnumel)) &&
       walk_whole(std::integral_constant<int, width>{}))
     return;

@@ -8,6 +8,15 @@
 
 namespace sinter::cuda::detail {
 
+/// Shared memory of a walk, whose rows take so much: for the threads that hand their columns' states over, of which
+/// there are none if a block has but one row, and for the meeting.
+template <class Column, int Lanes, int Threads, int MaxBlock, int OfRows>
+inline constexpr int walk_storage = [] {
+  constexpr int half = MaxBlock / 2, handed = Threads > half ? 0 : half * Lanes * largest_state<Column>;
+  constexpr int of_meeting = MaxBlock * largest_state<Column>, least = handed > of_meeting ? handed : of_meeting;
+  return OfRows > least ? OfRows : least;
+}();
+
 /// Where the states of reduction I lie: those of block `slot`, column after column.
 template <class Column, int I, class S, int Width>
 struct partial_sums {
@@ -60,11 +69,16 @@ __device__ __forceinline__ void write_partials(Accumulators& acc, const tile<Til
     const auto& states = lanes_of<I>(acc);
 #pragma unroll
     for (int u = 0; u < Tiling::items; ++u) {
-      if (!t.ok[u]) continue;
-      typename partials::group out;
+      if constexpr (Tiling::shifted) {
 #pragma unroll
-      for (int j = 0; j < Tiling::width; ++j) out.states[j] = states[u * Tiling::width + j];
-      *sums.at(slot, t.at[u]) = out;
+        for (int j = 0; j < Tiling::width; ++j)
+          if (t.lane_ok(u, j)) sums.first[slot * columns + t.at[u] + j] = states[u * Tiling::width + j];
+      } else if (t.ok[u]) {
+        typename partials::group out;
+#pragma unroll
+        for (int j = 0; j < Tiling::width; ++j) out.states[j] = states[u * Tiling::width + j];
+        *sums.at(slot, t.at[u]) = out;
+      }
     }
   }
 }

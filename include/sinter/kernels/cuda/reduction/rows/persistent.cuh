@@ -25,15 +25,31 @@ struct held_tiling : tiling<loop_var::r, loop_var::r, Width, Items, int> {
 };
 
 /// The same for a row that may begin and end inside of a vector.
+struct shifted_staging {
+  unsigned end = 0;  // of the row
+  std::int64_t last_row = 0;
+  bool others_aligned = true;
+};
 template <class Body, int Width, int Items>
 struct shifted_tiling : held_tiling<Body, Width, Items> {
   static constexpr bool shifted = true;
-  struct staging {
-    unsigned end = 0;  // of the row
-    std::int64_t last_row = 0;
-    bool others_aligned = true;
-  };
+  using staging = shifted_staging;
 };
+/// Vectors of one of `threads` where the row begins `before` elements after its first one does; see reduction_shifted.
+template <int Full, class Tiling, class Args>
+__device__ __forceinline__ void place_shifted(tile<Tiling>& t, const Args& args, int before, bool others_aligned,
+                                              int thread, int threads) {
+  constexpr int width = Tiling::width;
+  const int end = static_cast<int>(args.rnumel);
+  t.staging.end = static_cast<unsigned>(end);
+  t.staging.last_row = args.numel - 1;
+  t.staging.others_aligned = before == 0 && others_aligned;
+#pragma unroll
+  for (int u = 0; u < Tiling::items; ++u) {
+    t.at[u] = thread * width - before + u * (threads * width);
+    t.ok[u] = (u > 0 && u < Full) || (t.at[u] >= 0 && t.at[u] + width <= end);
+  }
+}
 
 /// Does value I wait as it was read for a phase after P?
 template <class Frame, int I, int P, class Phases = phase_facts<typename Frame::body_type>>
@@ -112,15 +128,8 @@ __device__ __forceinline__ void shifted_row(const Args& args, const row_shift& s
   tile.fixed = static_cast<int>(row_ok ? row : args.numel - 1);
   tile.fixed_ok = row_ok;
   const unsigned far = static_cast<unsigned>(shift.first) + static_cast<unsigned>(tile.fixed) * shift.step;
-  const int before = static_cast<int>(far & (Width - 1)), end = static_cast<int>(args.rnumel);
-  tile.staging.end = static_cast<unsigned>(end);
-  tile.staging.last_row = args.numel - 1;
-  tile.staging.others_aligned = before == 0 && shift.others_aligned;
-#pragma unroll
-  for (int u = 0; u < Items; ++u) {
-    tile.at[u] = threads.thread() * Width - before + u * (threads.count() * Width);
-    tile.ok[u] = (u > 0 && u < Full) || (tile.at[u] >= 0 && tile.at[u] + Width <= end);
-  }
+  place_shifted<Full>(tile, args, static_cast<int>(far & (Width - 1)), shift.others_aligned, threads.thread(),
+                      threads.count());
   frame<Body, tiling> frame;
   persistent_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
                                   threads.thread() == 0 && row_ok, storage, threads);
