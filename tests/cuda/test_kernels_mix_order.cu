@@ -160,6 +160,11 @@ using backward_columns =
          load<1, T, at_column<C>>, compute<ops::mul, float, float, 2, 3>, reduce<ops::sum, float, float, 4>,
          store<5, float, 5, at_x>, reduce<ops::sum, T, float, 3>, store<6, T, 7, at_x>>;
 
+// Rows of halves that begin anywhere are walked in vectors, those of floats one by one.
+static_assert(cuda::detail::shifted_walk_width<backward_rows<bf16, d0>, backward_columns<bf16, d0>> == 8);
+static_assert(cuda::detail::shifted_walkers<backward_rows<bf16, 1001>, backward_columns<bf16, 1001>>(8) >= 512);
+static_assert(cuda::detail::shifted_walk_width<backward_rows<float, d0>, backward_columns<float, d0>> == 0);
+
 template <class T, long C, long StaticColumns>
 void test_backward(const char* name, std::int64_t rows, std::int64_t columns, std::size_t shift = 0,
                    std::size_t others = 0) {

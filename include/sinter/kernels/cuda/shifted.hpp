@@ -18,6 +18,12 @@ struct row_shift {
   bool others_aligned = true;
 };
 
+/// Elements by which the vectors of a row begin early.
+template <int Width>
+SINTER_HOST_DEVICE constexpr int lead_of_row(const row_shift& shift, int row) {
+  return static_cast<int>((static_cast<unsigned>(shift.first) + static_cast<unsigned>(row) * shift.step) & (Width - 1));
+}
+
 /// Of an index expression Offset + x * pitch + r, its two numbers; otherwise `plain` is false. Along: r, or x where
 /// columns of rows are seen, which then change places.
 template <class At, loop_var Along = loop_var::r>

@@ -86,12 +86,6 @@ __device__ __forceinline__ int walk_storing(Accumulators& acc, const Args& args,
   return r;
 }
 
-/// Elements by which the vectors of row r begin early.
-template <int Width>
-__device__ __forceinline__ int lead_of_row(const row_shift& shift, int r) {
-  return static_cast<int>((static_cast<unsigned>(shift.first) + static_cast<unsigned>(r) * shift.step) & (Width - 1));
-}
-
 /// Threads of equal lead combine their states, [lane of the vector][thread] for each reduction: `leads` threads of each
 /// column are left.
 template <bool Wanted, int I, class S, int Width, class Body>

@@ -10,17 +10,22 @@
 
 namespace sinter::cuda::detail {
 
-/// The loads that go ahead: those that move with the rows, whose variable is Rows, are needed first, and whose place
-/// nothing that is read decides.
+/// Is statement s a load, whose place nothing that is read decides?
+template <class Body>
+constexpr bool loads_alone(int s) {
+  const auto& info = body_facts<Body>::facts.info[s];
+  for (int operand : info.operands)
+    if (operand >= 0) return false;
+  return info.kind == statement_kind::source && phase_facts<Body>::stored_bytes(s) > 0;
+}
+
+/// The loads that go ahead: those that move with the rows, whose variable is Rows, and are needed first.
 template <class Body, loop_var Rows>
 struct loads_ahead {
   static constexpr bool select(int s) {
     using phases = phase_facts<Body>;
     const auto& info = body_facts<Body>::facts.info[s];
-    for (int operand : info.operands)
-      if (operand >= 0) return false;
-    return info.kind == statement_kind::source && phases::stored_bytes(s) > 0 &&
-           (Rows == loop_var::x ? info.reads_x : info.reads_r) &&
+    return loads_alone<Body>(s) && (Rows == loop_var::x ? info.reads_x : info.reads_r) &&
            (phases::is_row(s) ? body_facts<Body>::phase(s) == 0 : phases::first(s) == 0);
   }
 };
@@ -42,11 +47,7 @@ inline constexpr int ahead_bytes = [] {
 template <class Row>
 struct loads_of_columns {
   static constexpr bool select(int s) {
-    const auto& info = body_facts<Row>::facts.info[s];
-    for (int operand : info.operands)
-      if (operand >= 0) return false;
-    return info.kind == statement_kind::source && phase_facts<Row>::stored_bytes(s) > 0 &&
-           phase_facts<Row>::is_element(s) && !info.reads_x;
+    return loads_alone<Row>(s) && phase_facts<Row>::is_element(s) && !body_facts<Row>::facts.info[s].reads_x;
   }
 };
 

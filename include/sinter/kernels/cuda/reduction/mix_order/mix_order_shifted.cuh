@@ -69,8 +69,7 @@ __global__ void __launch_bounds__(MaxBlock, 1)
   alignas(16) __shared__ unsigned char
       storage[detail::walk_storage<Column, lanes, Threads, MaxBlock, detail::storage_of_turns<Row>>];
 
-  const unsigned far = static_cast<unsigned>(walk.shift.first) + static_cast<unsigned>(set * walk.shift.step);
-  const int before = static_cast<int>(far & (Width - 1));
+  const int before = detail::lead_of_row<Width>(walk.shift, set);
   const detail::walking_threads<Threads> walker;
   const auto place = [&]<class Tiling>(detail::tile<Tiling>& t) {
     const bool aligned = Tiling::vector == loop_var::r ? walk.shift.others_aligned : walk.columns_aligned;

@@ -127,8 +127,7 @@ __device__ __forceinline__ void shifted_row(const Args& args, const row_shift& s
   tile<tiling> tile;
   tile.fixed = static_cast<int>(row_ok ? row : args.numel - 1);
   tile.fixed_ok = row_ok;
-  const unsigned far = static_cast<unsigned>(shift.first) + static_cast<unsigned>(tile.fixed) * shift.step;
-  place_shifted<Full>(tile, args, static_cast<int>(far & (Width - 1)), shift.others_aligned, threads.thread(),
+  place_shifted<Full>(tile, args, lead_of_row<Width>(shift, tile.fixed), shift.others_aligned, threads.thread(),
                       threads.count());
   frame<Body, tiling> frame;
   persistent_phases<Body, tiling>(std::make_index_sequence<body_facts<Body>::num_phases + 1>{}, frame, tile, args,
