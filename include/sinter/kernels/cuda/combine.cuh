@@ -267,7 +267,7 @@ __device__ __forceinline__ void step_item(Accumulators& acc, Frame& f, const til
         const std::int64_t r = static_cast<std::int64_t>(t.r(u)) + (tiling::vector == loop_var::r ? j : 0);
         fold::step(lanes_of<I>(acc)[lane % Ways], lane_of<fold::operand>(f, lane), r);
       };
-      if (t.ok[u]) {
+      if (!tiling::many_ends && t.ok[u]) {
 #pragma unroll
         for (int j = 0; j < tiling::width; ++j) step(j);
       } else if constexpr (tiling::shifted) {

@@ -34,6 +34,7 @@ struct tiling {
   static constexpr bool scattered = false;    // items are not evenly apart
   static constexpr bool adjoining = false;    // beside what is staged others may be writing
   static constexpr bool shifted = false;      // rows may begin and end inside of a vector; see shifted.hpp
+  static constexpr bool many_ends = false;    // ... and do in so many warps that folds ask for every lane
   static constexpr bool late = false;         // ... or begin at a thread's second element, as staging says
   static constexpr bool in_vectors = false;   // rows begin anywhere, but items are aligned in memory
   static constexpr bool unsplit = false;      // the compiler must not take stores of vectors apart
@@ -90,7 +91,8 @@ struct tile {
 
   /// Is lane j of an item inside the row?
   __device__ __forceinline__ bool lane_ok(int item, int j) const {
-    if constexpr (Tiling::shifted) return ok[item] || static_cast<unsigned>(at[item] + j) < staging.end;
+    if constexpr (Tiling::shifted)
+      return (!Tiling::many_ends && ok[item]) || static_cast<unsigned>(at[item] + j) < staging.end;
     else return ok[item];
   }
 

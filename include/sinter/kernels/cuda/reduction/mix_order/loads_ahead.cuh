@@ -50,6 +50,14 @@ struct loads_of_columns {
     return loads_alone<Row>(s) && phase_facts<Row>::is_element(s) && !body_facts<Row>::facts.info[s].reads_x;
   }
 };
+/// Bytes of them per column.
+template <class Row>
+inline constexpr int bytes_of_columns = [] {
+  int bytes = 0;
+  for (int s = 0; s < Row::size; ++s)
+    if (loads_of_columns<Row>::select(s)) bytes += phase_facts<Row>::stored_bytes(s);
+  return bytes;
+}();
 
 /// A row that has been sent for.
 template <class Body, class Tiling>

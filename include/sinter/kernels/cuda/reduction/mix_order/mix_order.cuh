@@ -52,16 +52,27 @@ constexpr int walks_at_once(int block, int columns, int width) {
   const int blocks = walkers_at_once<Row, Column>(columns, width) / block;
   return blocks > 0 ? blocks : 1;
 }
-/// Do a row's loads go ahead while the row in front waits for its folds? Each takes a register beside what that row
-/// keeps, and another for what becomes of it; single elements, each with an address and a guard, find room among 128
-/// registers alone, halves of rows whose threads are counted at launch (Threads is 0) not even there.
+/// Registers of a thread that has so many columns, and the next row's loads on their way: each takes one beside what
+/// the row in front keeps, and another for what becomes of it.
+template <class Row, class Column>
+constexpr int registers_ahead(int columns) {
+  return columns * (4 * walk_words<Row, Column> + 2 * ahead_bytes<Row, Column>) / 4 + 16;
+}
+/// Threads that have so many, as many in each quarter of a multiprocessor; 0: none has.
+constexpr int threads_of(int registers) {
+  const int threads = 65536 / ((registers + 7) / 8 * 8) / 128 * 128;
+  return registers > 128 ? 0 : threads < 1024 ? threads : 1024;
+}
+/// Do a row's loads go ahead while the row in front waits for its folds? Single elements, each with an address and a
+/// guard, find room among 128 registers alone, halves of rows whose threads are counted at launch (Threads is 0) not
+/// even there.
 template <class Row, class Column, int Width, int Items, int Threads, int Block>
 inline constexpr bool goes_ahead = [] {
   constexpr int columns = Width * Items;
   const int registers = 65536 / (Block * walks_at_once<Row, Column>(Block, columns, Width)) / 8 * 8;
   const bool in_vectors = Width > 1, known = Threads > 0 || !phase_facts<Row>::reads_halves;
   return body_facts<Row>::num_phases > 1 && (in_vectors || (registers >= 128 && known)) &&
-         columns * (4 * walk_words<Row, Column> + 2 * ahead_bytes<Row, Column>) <= 4 * (registers - 16);
+         registers_ahead<Row, Column>(columns) <= registers;
 }();
 
 /// Bytes of its first rows that a block asks for, for each thread of a row: while the blocks of the kernel in front

@@ -16,7 +16,7 @@ namespace detail {
 /// A row that may begin and end inside of a vector, and its columns.
 template <class Row, int Width, int Items>
 struct shifted_walk_row : shifted_tiling<Row, Width, Items> {
-  static constexpr bool unsplit = true;
+  static constexpr bool many_ends = true, unsplit = true;
 };
 template <int Width, int Items>
 struct shifted_walk_tiling : walk_tiling<Width, Items> {
@@ -33,14 +33,11 @@ inline constexpr int shifted_walk_width = [] {
   return phase_facts<Row>::reads_halves && body_facts<Row>::num_phases > 1 && row == column ? row : 0;
 }();
 
-/// Threads of a multiprocessor, in one block, that find room for columns and the next row's loads, as goes_ahead has
-/// it, and for as much again as that leaves besides: addresses and guards of what may lie beside a row, and what all
-/// rows share. 0: there is none.
+/// Threads of a multiprocessor, in one block, that find room for columns and the next row's loads, for what all rows
+/// share, and for addresses and guards of what may lie beside a row. 0: there is none.
 template <class Row, class Column>
 constexpr int shifted_walkers(int columns) {
-  const int registers = columns * (4 * walk_words<Row, Column> + 2 * ahead_bytes<Row, Column>) / 4 + 32;
-  const int threads = 65536 / ((registers + 7) / 8 * 8) / 128 * 128;  // as many in each quarter
-  return registers > 128 ? 0 : threads < 1024 ? threads : 1024;
+  return threads_of(registers_ahead<Row, Column>(columns) + columns * bytes_of_columns<Row> / 4 + 12);
 }
 
 /// How rows lie: the columns of row x begin (first + x * step) % width after a vector.

@@ -43,8 +43,12 @@ __device__ __forceinline__ void walk_rows(Sums& sums, const Args& args, int mine
     frame<Row, row_tiling> row;
     next.take(row, column);
     next.send(mine + apart < stop ? mine + apart : row_tile.fixed, args);
+    // What lies beside a row is folded, too: nobody hands it on.
+    auto folded = column_tile;
+#pragma unroll
+    for (int u = 0; u < row_tiling::items; ++u) folded.ok[u] = true;
     evaluate<elements_of_phase<Column, 0>>(column, column_tile, args, false, [&](int u) {
-      if (ok) steps_of_phase<Column, 0, row_tiling::size>::item(sums, column, column_tile, u);
+      if (ok) steps_of_phase<Column, 0, row_tiling::size>::item(sums, column, folded, u);
     });
     persistent_phases<Row, row_tiling>(std::make_index_sequence<body_facts<Row>::num_phases + 1>{}, row, row_tile, args,
                                        threadIdx.x == 0 && ok,
