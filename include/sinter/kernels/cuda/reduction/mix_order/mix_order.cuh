@@ -75,6 +75,16 @@ inline constexpr bool goes_ahead = [] {
          registers_ahead<Row, Column>(columns) <= registers;
 }();
 
+/// Threads of a run-time row that has its block for itself, where so many, and not all that could run, leave registers
+/// for the next row's loads, whose addresses take eight. 0: there is no such number.
+template <class Row, class Column, int Width, int Items>
+inline constexpr int walkers_alone = [] {
+  constexpr int columns = Width * Items, most = walkers_at_once<Row, Column>(columns, Width),
+                fewer = threads_of(registers_ahead<Row, Column>(columns) + 8);
+  if constexpr (fewer <= most / 2 || fewer >= most || goes_ahead<Row, Column, Width, Items, 0, most>) return 0;
+  else return goes_ahead<Row, Column, Width, Items, 0, fewer> ? fewer : 0;
+}();
+
 /// Bytes of its first rows that a block asks for, for each thread of a row: while the blocks of the kernel in front
 /// meet, memory is idle.
 inline constexpr int asked_walked = 96;

@@ -274,6 +274,12 @@ void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, con
       constexpr int items = detail::few_items<Row, Column>(Width);
       constexpr int most = detail::walkers_at_once<Row, Column>(Width * items, Width);
       const detail::row_shape shape = detail::walk_of<Row, Column>((args.rnumel + Width - 1) / Width, items, Width);
+      constexpr int alone = detail::walkers_alone<Row, Column, Width, items>;
+      if constexpr (alone > 0)
+        if (shape.threads > most / 2 && shape.threads <= alone) {
+          detail::launch_walk<Width, items, 0, alone, false>(Row{}, Column{}, args, shape, memory, stream, name);
+          return true;
+        }
       if (args.rnumel > 0 && shape.threads <= most && (!tiles || detail::fills<Row, Column>(shape, Width))) {
         detail::launch_walk<Width, items, 0, most, false>(Row{}, Column{}, args, shape, memory, stream, name);
         return true;
