@@ -112,8 +112,18 @@ TEST_CASE("scans: rows") {
   test_one<float, row, d0>("scan f32, dynamic", 600, 9000);
 }
 
+// Blocks whose number is a multiple of a row's parts always had its ends, unless there are none.
+static_assert(cuda::detail::ring_blocks(132, 3300, 33, false) == 131);
+static_assert(cuda::detail::ring_blocks(132, 3300, 33, true) == 132);
+static_assert(cuda::detail::ring_blocks(132, 3200, 32, false) == 132);
+static_assert(cuda::detail::ring_blocks(132, 50, 5, false) == 50);
+
 TEST_CASE("scans: long rows in parts, wherever they begin") {
   constexpr auto row = orientation::row;
+  // The last part of some of these rows is beside them.
+  test_one<float, row, d0>("long scan f32, an empty part", 40, 24575);
+  test_one<bf16, row, d0>("long scan bf16, an empty part", 40, 24575);
+  test_one<bf16, row, d0>("long scan bf16, nearly an empty part", 12, 262145);
   for (const std::size_t shift : {0, 1, 3}) {
     for (const std::int64_t length : {16385, 20479, 20480, 20481, 24577})
       for (const std::int64_t rows : {1, 2, 37}) test_one<float, row, d0>("long scan f32", rows, length, shift, shift);

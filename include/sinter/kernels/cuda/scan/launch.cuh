@@ -89,6 +89,18 @@ inline int ring_slots(const device_limits& limits, int slot_bytes) {
   return room < least ? 0 : room < most ? room : most;
 }
 
+/// Blocks that take every so many-th part of all rows. A part in which a row begins or ends takes longer: did the same
+/// blocks have one in each turn, or in one of a few, all others would wait for them. So these are one block less.
+constexpr int ring_blocks(int most, std::int64_t parts, std::int64_t parts_of_row, bool all_whole) {
+  const auto turns = [&](int blocks) {  // until a block comes to the same part of a row again, if few
+    int after = 1;
+    while (after < 8 && after * blocks % parts_of_row != 0) ++after;
+    return after;
+  };
+  if (parts <= most) return static_cast<int>(parts);
+  return all_whole || parts == parts_of_row || turns(most - 1) <= turns(most) ? most : most - 1;
+}
+
 /// By blocks that stay, on devices with a copy engine. False: nothing was launched, because these rows cannot pass
 /// through a ring.
 template <class... S, class Args>
@@ -99,7 +111,8 @@ bool launch_scan_ring(body<S...>, const Args& args, kernel_memory& memory, cudaS
   if (args.rnumel >= narrow_limit || !facts::find(args, shift)) return false;
   const device_limits limits = limits_of_device(name);
   const int slots = ring_slots(limits, facts::slot_bytes);
-  const int before = shift.first != 0 || shift.step != 0 ? facts::width - 1 : 0;  // at most
+  const bool shifted = shift.first != 0 || shift.step != 0;
+  const int before = shifted ? facts::width - 1 : 0;  // at most
   const std::int64_t parts = (args.rnumel + before + facts::part - 1) / facts::part, all = args.numel * parts;
   if (slots == 0 || all >= narrow_limit) return false;
   const scan_ring_share share{memory.counters(stream, name),
@@ -111,8 +124,9 @@ bool launch_scan_ring(body<S...>, const Args& args, kernel_memory& memory, cudaS
   static constinit sinter::detail::atomic_number<std::uint64_t> asked{0};
   allow_shared_memory(reinterpret_cast<const void*>(kernel), limits.shared_bytes, asked, name);
   const int most = limits.multiprocessors < most_ring_blocks ? limits.multiprocessors : most_ring_blocks;
-  launch(start_rule::together, kernel, dim3(static_cast<unsigned>(most < share.parts ? most : share.parts)),
-         dim3(facts::threads), slots * facts::slot_bytes, stream, name, args, share, shift);
+  const int blocks = ring_blocks(most, all, parts, !shifted && args.rnumel % facts::part == 0);
+  launch(start_rule::together, kernel, dim3(static_cast<unsigned>(blocks)), dim3(facts::threads),
+         slots * facts::slot_bytes, stream, name, args, share, shift);
   return true;
 }
 /// Few long rows by many blocks; false where they are not.
