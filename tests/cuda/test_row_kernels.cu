@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "on_cuda.cuh"
@@ -168,6 +169,43 @@ TEST_CASE("a mean of what is gathered from rows, by one block, by several, and b
     expect_host_loss(alone, rows);
     expect_host_loss(ahead, rows);
   }
+}
+
+namespace {
+
+/// The kernel of a gradient by input and weight, which reduces rows and columns.
+template <class T>
+std::string kernel_of_gradients(std::int64_t rows, std::int64_t columns) {
+  using X = si::tensor<T, si::dim<"rows", 65536>, si::dim<"columns">>;
+  using W = si::tensor<float, si::dim<"columns">>;
+  constexpr auto gradients = si::fuse<X, X>([](auto x, auto dy) {
+    const auto gradient = si::cast<float>(dy);
+    const auto values = si::cast<float>(x);
+    const auto both = gradient * values;
+    return std::tuple(si::cast<T>(gradient - values * si::sum(both, si::axis<-1>, si::keepdim)),
+                      si::sum(both, si::axis<0>));
+  });
+  static_assert(gradients.kernel_count() == 1);
+  const std::size_t bytes = static_cast<std::size_t>(rows * columns) * sizeof(T);
+  const place::memory x(bytes), dy(bytes), dx(bytes), dw(static_cast<std::size_t>(columns) * 4), room(1 << 24),
+      counters(1 << 16);
+  place::check(cudaMemset(counters.data(), 0, 1 << 16));
+  const si::cuda_executor executor{place::executor(), room.data(), 1 << 24, counters.data(), 1 << 16};
+  const auto tensor = [&](const place::memory& of) { return X(static_cast<T*>(of.data()), rows, columns); };
+  return kernel_of(
+      [&] { gradients(executor, tensor(x), tensor(dy), tensor(dx), W(static_cast<float*>(dw.data()), columns)); });
+}
+
+}  // namespace
+
+TEST_CASE("rows that begin anywhere are walked in vectors where those of 16 bits are reduced both ways") {
+  const auto walks = [](const std::string& name, const char* kernel) {
+    CAPTURE(name);
+    CHECK(name.find(kernel) != std::string::npos);
+  };
+  walks(kernel_of_gradients<si::bf16>(600, 1001), "mix_order_shifted");
+  walks(kernel_of_gradients<si::bf16>(600, 1000), "mix_order_persistent");
+  walks(kernel_of_gradients<float>(600, 1001), "mix_order_persistent");
 }
 
 TEST_CASE("a kind of kernel changes neither plan nor names") {
