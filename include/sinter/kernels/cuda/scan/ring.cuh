@@ -151,8 +151,7 @@ class scan_ring : ring_places<ring_facts<Body>> {
 
   /// Where a part begins in its row: at most width - 1 elements before it.
   __device__ __forceinline__ int first_of(const ring_position& at) const {
-    const int before = (shift.first + at.row * shift.step) & (width - 1);
-    return at.in_row * facts::part - before;
+    return at.in_row * facts::part - lead_of_row<width>(shift, at.row);
   }
 
   template <class... S, std::size_t... I>
