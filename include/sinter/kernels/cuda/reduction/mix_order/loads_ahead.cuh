@@ -1,5 +1,6 @@
-// Loads of a row that are on their way while the row in front waits for its folds, where threads hold one row of those
-// that they walk at a time. Values of 16 bits wait as they lie in memory; what both parts read is loaded once.
+// The loads of a row, where threads hold one row of those that they walk at a time: all at once, and on their way while
+// the row in front waits for its folds if there are registers for that. Values of 16 bits wait as they lie in memory;
+// what both parts read is loaded once.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -19,7 +20,7 @@ constexpr bool loads_alone(int s) {
   return info.kind == statement_kind::source && phase_facts<Body>::stored_bytes(s) > 0;
 }
 
-/// The loads that go ahead: those that move with the rows, whose variable is Rows, and are needed first.
+/// The loads that may go ahead: those that move with the rows, whose variable is Rows, and are needed first.
 template <class Body, loop_var Rows>
 struct loads_ahead {
   static constexpr bool select(int s) {
@@ -80,6 +81,20 @@ struct arrived_tiling : Tiling {
   static constexpr bool recalls = (Select::select(I) || ...);
 };
 
+/// Keeps the assembler from copying a row's value before its turn: as soon as there was a register, it would wait for
+/// the load in the middle of the row in front.
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void copy_in_turn(values<I, T, Lanes>& slot) {
+  if constexpr (Lanes == 1 && sizeof(T) == 4) {
+    unsigned bits;
+    memcpy(&bits, slot.v, 4);
+    asm("or.b32 %0, %0, %1;" : "+r"(bits) : "r"(blockIdx.z));  // 0, which it does not know
+    memcpy(slot.v, &bits, 4);
+  }
+}
+template <int I, class T, int Lanes>
+__device__ __forceinline__ void copy_in_turn(packed_values<I, T, Lanes>&) {}
+
 /// What waits becomes what is there.
 template <int I, int J, class T, int Lanes>
 __device__ __forceinline__ void take_lanes(values<I, T, Lanes>& there, const values<J, T, Lanes>& sent) {
@@ -132,11 +147,13 @@ struct no_loads {
   static constexpr bool select(int) { return false; }
 };
 
-/// The row that a thread walks next. Ahead: or nothing is sent for. Holds: what all rows share stays, too.
-template <class Row, class Column, class RowTiling, class ColumnTiling, bool Ahead, bool Holds = false>
+/// The row that a thread walks next. Ahead: sent for before its turn. InTurn: but copied then. Holds: what all rows
+/// share stays, too.
+template <class Row, class Column, class RowTiling, class ColumnTiling, bool Ahead, bool InTurn, bool Holds = false>
 struct next_row {
-  using of_row = std::conditional_t<Ahead, loads_ahead<Row, loop_var::x>, no_loads>;
-  using of_column = std::conditional_t<Ahead, loads_ahead<Column, loop_var::r>, no_loads>;
+  static constexpr bool ahead = Ahead;
+  using of_row = loads_ahead<Row, loop_var::x>;
+  using of_column = loads_ahead<Column, loop_var::r>;
   using shared = std::conditional_t<Holds, loads_of_columns<Row>, no_loads>;
   static constexpr auto twins = twins_of<Row, Column, of_row>(std::make_integer_sequence<int, Column::size>{});
   using row_tiling = arrived_tiling<RowTiling, of_row, shared>;
@@ -160,14 +177,13 @@ struct next_row {
   }
   template <class Args>
   __device__ __forceinline__ void send(int number, const Args& args) {
-    if constexpr (!Ahead) return;
     row_tile.fixed = column_tile.fixed = number;
     evaluate<of_column_alone>(column, column_tile, args);
     evaluate<of_row>(row, row_tile, args);
   }
   __device__ __forceinline__ void take(frame<Row, row_tiling>& to_row, frame<Column, column_tiling>& to_column) {
     take_row(to_row, std::make_integer_sequence<int, Row::size>{});
-    take_column(to_column, std::make_integer_sequence<int, Column::size>{});
+    take_column(to_column, to_row, std::make_integer_sequence<int, Column::size>{});
   }
 
  private:
@@ -175,19 +191,25 @@ struct next_row {
   static __device__ __forceinline__ void take_one(To& to, From& from) {
     take_lanes(static_cast<typename slot_in<To, I>::type&>(to), static_cast<typename slot_in<From, J>::type&>(from));
   }
+  template <int I, class To, class From>
+  static __device__ __forceinline__ void take_sent(To& to, From& from) {
+    take_one<I, To, I>(to, from);
+    if constexpr (InTurn) copy_in_turn(static_cast<typename slot_in<To, I>::type&>(to));
+  }
   template <class To, int... I>
   __device__ __forceinline__ void take_row(To& to, std::integer_sequence<int, I...>) {
     const auto one = [&]<int S>(std::integral_constant<int, S>) {
-      if constexpr (row_tiling::template recalls<S>) take_one<S, To, S>(to, row);
+      if constexpr (row_tiling::template recalls<S>) take_sent<S>(to, row);
     };
     (one(std::integral_constant<int, I>{}), ...);
   }
   template <class To, int... I>
-  __device__ __forceinline__ void take_column(To& to, std::integer_sequence<int, I...>) {
+  __device__ __forceinline__ void take_column(To& to, frame<Row, row_tiling>& from, std::integer_sequence<int, I...>) {
     const auto one = [&]<int S>(std::integral_constant<int, S>) {
       if constexpr (!column_tiling::template recalls<S>) return;
+      else if constexpr (twins.of[S] >= 0 && InTurn) take_one<S, To, twins.of[S]>(to, from);
       else if constexpr (twins.of[S] >= 0) take_one<S, To, twins.of[S]>(to, row);
-      else take_one<S, To, S>(to, column);
+      else take_sent<S>(to, column);
     };
     (one(std::integral_constant<int, I>{}), ...);
   }

@@ -18,9 +18,16 @@
 
 namespace sinter::cuda::detail {
 
-/// The columns of a row that waits in registers. What both parts read is loaded alike, so that it is loaded once.
-template <int Width, int Items>
-struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {};
+/// The columns of a row that waits in registers, and the row. What both parts read is loaded alike, so that it is
+/// loaded once. Guards: as tiling's.
+template <int Width, int Items, bool Guards = false>
+struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {
+  static constexpr bool guards = Guards;
+};
+template <class Row, int Width, int Items, bool Guards>
+struct walked_row_tiling : held_tiling<Row, Width, Items> {
+  static constexpr bool guards = Guards;
+};
 
 /// 32-bit words that a thread holds per column from row to row, or from phase to phase of a row.
 template <class Row, class Column>
@@ -64,8 +71,7 @@ constexpr int threads_of(int registers) {
   return registers > 128 ? 0 : threads < 1024 ? threads : 1024;
 }
 /// Do a row's loads go ahead while the row in front waits for its folds? Single elements, each with an address and a
-/// guard, find room among 128 registers alone, halves of rows whose threads are counted at launch (Threads is 0) not
-/// even there.
+/// guard, find room among 128 registers alone, halves of rows whose threads are counted at launch not even there.
 template <class Row, class Column, int Width, int Items, int Threads, int Block>
 inline constexpr bool goes_ahead = [] {
   constexpr int columns = Width * Items;
@@ -76,13 +82,13 @@ inline constexpr bool goes_ahead = [] {
 }();
 
 /// Threads of a run-time row that has its block for itself, where so many, and not all that could run, leave registers
-/// for the next row's loads, whose addresses take eight. 0: there is no such number.
+/// for the next row's loads. 0: there is no such number.
 template <class Row, class Column, int Width, int Items>
 inline constexpr int walkers_alone = [] {
   constexpr int columns = Width * Items, most = walkers_at_once<Row, Column>(columns, Width),
-                fewer = threads_of(registers_ahead<Row, Column>(columns) + 8);
-  if constexpr (fewer <= most / 2 || fewer >= most || goes_ahead<Row, Column, Width, Items, 0, most>) return 0;
-  else return goes_ahead<Row, Column, Width, Items, 0, fewer> ? fewer : 0;
+                fewer = threads_of(registers_ahead<Row, Column>(columns));
+  if constexpr (fewer <= most / 2 || fewer >= most || goes_ahead<Row, Column, Width, Items, some_warps, most>) return 0;
+  else return goes_ahead<Row, Column, Width, Items, some_warps, fewer> ? fewer : 0;
 }();
 
 /// Bytes of its first rows that a block asks for, for each thread of a row: while the blocks of the kernel in front
@@ -105,7 +111,7 @@ inline constexpr int walk_block = 256;
 /// then every warp puts some of the rows together.
 inline constexpr int rows_of_batch = 16;
 template <class Row, int Threads>
-inline constexpr bool rows_in_batches = body_facts<Row>::num_phases == 1 && (Threads == 0 || Threads > 32);
+inline constexpr bool rows_in_batches = body_facts<Row>::num_phases == 1 && (Threads == some_warps || Threads > 32);
 
 /// Does a row have one load for each `width` columns, which both parts read?
 template <class Row, class Column>
@@ -167,15 +173,20 @@ __device__ __forceinline__ void leave_warps(body<S...>, std::index_sequence<I...
 namespace sinter::cuda {
 
 /// One row per blockDim.x threads at a time, all of it in registers, as are the states of all columns. Requires
-/// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is 0 when known at launch only.
+/// 0 < args.rnumel <= blockDim.x * Items * Width, equal to it if Exact. Threads is some_threads or some_warps when
+/// known at launch only.
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, bool Exact, class Args>
 __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(MaxBlock, Width* Items, Width))
     mix_order_persistent(const Args args, const split_part part) {
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * blockDim.y, end = args.numel;
   const int apart = static_cast<int>(gridDim.x * blockDim.y);
   detail::begin_kernel<Args::next_reads_ahead>([&] { detail::ask_walked<Row>(args, begin + threadIdx.y, apart); });
-  using row_tiling = detail::held_tiling<Row, Width, Items>;
-  using column_tiling = detail::walk_tiling<Width, Items>;
+  // Loads are guarded, so that a thread's items share an address, and what a warp has lies side by side, so that the
+  // compiler knows how far apart they are. Rows in batches have no registers for guards.
+  constexpr bool guards = !Exact && Items > 1 && body_facts<Row>::num_phases > 1;
+  constexpr bool side_by_side = guards && Threads == detail::some_warps;
+  using row_tiling = detail::walked_row_tiling<Row, Width, Items, guards>;
+  using column_tiling = detail::walk_tiling<Width, Items, guards>;
   using numbers = std::make_index_sequence<Column::size>;
   constexpr int lanes = row_tiling::size;
   constexpr bool in_batches = detail::rows_in_batches<Row, Threads>;
@@ -184,11 +195,13 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
   alignas(16) __shared__ unsigned char storage[detail::walk_storage<Column, lanes, Threads, MaxBlock, rows_bytes>];
 
   const int threads = detail::row_threads<Threads>::count();
-  const int first_column = static_cast<int>(threadIdx.x) * Width, last_column = static_cast<int>(args.rnumel) - Width;
+  const int thread = static_cast<int>(threadIdx.x), last_column = static_cast<int>(args.rnumel) - Width;
+  const int first_column = (side_by_side ? thread / 32 * (32 * Items) + thread % 32 : thread) * Width;
+  const int stride = (side_by_side ? 32 : threads) * Width;
   detail::tile<row_tiling> row_tile;
   detail::tile<column_tiling> column_tile;
-  row_tile.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column);
-  column_tile.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column);
+  row_tile.template place<(Exact ? Items : 0)>(first_column, stride, last_column);
+  column_tile.template place<(Exact ? Items : 0)>(first_column, stride, last_column);
 
   detail::frame<Column, column_tiling> column;
   detail::accumulators<Column, lanes> sums;
@@ -229,13 +242,12 @@ __global__ void __launch_bounds__(MaxBlock, detail::walks_at_once<Row, Column>(M
         }
       }
     }
-  } else if constexpr (!in_batches || Threads == 0) {
-    detail::walk_rows<Row, Column,
-                      detail::next_row<Row, Column, row_tiling, column_tiling,
-                                       detail::goes_ahead<Row, Column, Width, Items, Threads, MaxBlock>>,
-                      (Threads >= 32)>(
+  } else if constexpr (!in_batches || Threads == detail::some_warps) {
+    constexpr bool ahead = detail::goes_ahead<Row, Column, Width, Items, Threads, MaxBlock>;
+    constexpr bool in_turn = ahead && Threads == detail::some_warps;  // of known number some spill registers then
+    detail::walk_rows<Row, Column, detail::next_row<Row, Column, row_tiling, column_tiling, ahead, in_turn>>(
         sums, args, static_cast<int>(begin + threadIdx.y), 1, apart, storage, detail::walking_threads<Threads>{},
-        [&](auto& t) { t.template place<(Exact ? Items : 0)>(first_column, threads * Width, last_column); });
+        [&](auto& t) { t.template place<(Exact ? Items : 0)>(first_column, stride, last_column); });
   }
   detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);
   if (threadIdx.y == 0)

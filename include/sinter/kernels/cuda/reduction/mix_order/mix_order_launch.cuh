@@ -62,7 +62,7 @@ constexpr row_shape walk_of(std::int64_t groups, int items, int width) {
   const int columns = items * width, sharing = 65536 / (columns * largest_state<Column>);
   const int most = walkers_at_once<Row, Column>(columns, width), block = most < sharing ? most : sharing;
   shape.rows = shape.threads < block ? block / shape.threads : 1;
-  if (shape.rows > 15 && shape.threads > 32 && !rows_in_batches<Row, 0>) shape.rows /= 2;
+  if (shape.rows > 15 && shape.threads > 32 && !rows_in_batches<Row, some_warps>) shape.rows /= 2;
   return shape;
 }
 
@@ -158,7 +158,8 @@ bool launch_shifted_walk(body<R...>, body<C...>, const Args& args, kernel_memory
     const int blocks = blocks_of_rows(args.numel, args.rnumel, walk_blocks / 4) / walk.period * walk.period;
     if (blocks == 0) return false;
     const split_part part = share_columns(args.rnumel, 0, blocks, 1, shape.block(), memory, stream, name);
-    constexpr int threads = StaticColumns < 0 ? 0 : known.threads, block = StaticColumns < 0 ? most : known.block();
+    constexpr int threads = StaticColumns < 0 ? some_warps : known.threads,
+                  block = StaticColumns < 0 ? most : known.block();
     launch(&mix_order_shifted<row, column, width, items, threads, block, Args>, dim3(static_cast<unsigned>(blocks)),
            dim3(static_cast<unsigned>(shape.threads), static_cast<unsigned>(shape.rows)), stream, name, args, part,
            walk);
@@ -275,15 +276,16 @@ void mix_order(const Args& args, kernel_memory& memory, cudaStream_t stream, con
       constexpr int most = detail::walkers_at_once<Row, Column>(Width * items, Width);
       const detail::row_shape shape = detail::walk_of<Row, Column>((args.rnumel + Width - 1) / Width, items, Width);
       constexpr int alone = detail::walkers_alone<Row, Column, Width, items>;
-      if constexpr (alone > 0)
-        if (shape.threads > most / 2 && shape.threads <= alone) {
-          detail::launch_walk<Width, items, 0, alone, false>(Row{}, Column{}, args, shape, memory, stream, name);
-          return true;
-        }
-      if (args.rnumel > 0 && shape.threads <= most && (!tiles || detail::fills<Row, Column>(shape, Width))) {
-        detail::launch_walk<Width, items, 0, most, false>(Row{}, Column{}, args, shape, memory, stream, name);
+      const auto walk = [&]<int Threads, int Block>() {
+        detail::launch_walk<Width, items, Threads, Block, false>(Row{}, Column{}, args, shape, memory, stream, name);
         return true;
-      }
+      };
+      if constexpr (alone > 0)
+        if (shape.threads > most / 2 && shape.threads <= alone)
+          return walk.template operator()<detail::some_warps, alone>();
+      if (args.rnumel > 0 && shape.threads <= most && (!tiles || detail::fills<Row, Column>(shape, Width)))
+        return shape.threads < 32 ? walk.template operator()<detail::some_threads, most>()
+                                  : walk.template operator()<detail::some_warps, most>();
     }
     return false;
   };

@@ -50,7 +50,7 @@ struct shifted_walk {
 }  // namespace detail
 
 /// One row per blockDim.x threads at a time, at least a warp. Requires 0 < args.rnumel, up to Width - 1 less than what
-/// they hold, and gridDim.x a multiple of the period. Threads is 0 when known at launch only.
+/// they hold, and gridDim.x a multiple of the period. Threads is some_warps when known at launch only.
 template <class Row, class Column, int Width, int Items, int Threads, int MaxBlock, class Args>
 __global__ void __launch_bounds__(MaxBlock, 1)
     mix_order_shifted(const Args args, const split_part part, const detail::shifted_walk walk) {
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(MaxBlock, 1)
   };
   detail::accumulators<Column, lanes> sums;
   detail::start<0, lanes>(Column{}, numbers{}, sums);
-  detail::walk_rows<Row, Column, detail::next_row<Row, Column, row_tiling, column_tiling, true, true>, true>(
+  detail::walk_rows<Row, Column, detail::next_row<Row, Column, row_tiling, column_tiling, true, true, true>>(
       sums, args, mine, walk.period, apart, storage, walker, place);
 
   detail::combine_block<lanes>(Column{}, numbers{}, sums, storage);

@@ -17,14 +17,18 @@ __device__ __forceinline__ void copy_row_values(std::index_sequence<I...>, To& t
   (copy(std::integral_constant<int, static_cast<int>(I)>{}), ...);
 }
 
+/// In place of how many threads share a row where that is known at launch only: any number of them, or whole warps.
+inline constexpr int some_threads = 0, some_warps = -1;
+
 /// The threads that share a row: blockDim.x of them, or Threads when that is known. Where a block has another shape,
 /// another class with the same members says how its threads share rows.
 template <int Threads>
 struct row_threads {
+  static constexpr bool in_warps = Threads == some_warps || Threads >= 32;
   static __device__ __forceinline__ int count() { return Threads > 0 ? Threads : static_cast<int>(blockDim.x); }
   static __device__ __forceinline__ int thread() { return static_cast<int>(threadIdx.x); }  ///< of the row
   static __device__ __forceinline__ int row() { return static_cast<int>(threadIdx.y); }     ///< of the block
-  static __device__ __forceinline__ int lanes() { return count() < 32 ? count() : 32; }
+  static __device__ __forceinline__ int lanes() { return in_warps || count() >= 32 ? 32 : count(); }
   static __device__ __forceinline__ int warps() { return count() / 32; }
   static __device__ __forceinline__ void sync() { __syncthreads(); }  ///< those of the row at least
 };
@@ -32,12 +36,16 @@ struct row_threads {
 /// Warps that may share a row, each of which has a place for its states.
 template <class Threads>
 inline constexpr int most_warps = 32;
+template <class Threads>
+inline constexpr bool lies_in_warp = most_warps<Threads> == 1;
 
 /// Is it known at launch only how many share a row, whole warps or less than one?
 template <class Threads>
 inline constexpr bool count_varies = false;
 template <>
-inline constexpr bool count_varies<row_threads<0>> = true;
+inline constexpr bool count_varies<row_threads<some_threads>> = true;
+template <>
+inline constexpr bool count_varies<row_threads<some_warps>> = true;
 
 /// Threads whose count varies, where they are whole warps: these combine as if there were as many as may be, so that no
 /// exchange needs a branch.
@@ -62,7 +70,7 @@ __device__ __forceinline__ void combine_lanes(Accumulators& acc, unsigned char* 
 #pragma unroll
     for (int k = 1; k < Ways; ++k) states[0] = fold::combine(states[0], states[k]);
     states[0] = fold::across(states[0], combined_lanes{threads.lanes()});
-    if (threads.count() > 32 && threads.thread() % 32 == 0) {
+    if (!lies_in_warp<Threads> && threads.count() > 32 && threads.thread() % 32 == 0) {
       auto* partial = reinterpret_cast<typename fold::state*>(storage + phase_offset<Body, P, I, most_warps<Threads>>);
       partial[threads.row() * threads.warps() + threads.thread() / 32] = states[0];
     }
@@ -106,7 +114,7 @@ __device__ __forceinline__ void combine_row(body<S...> b, std::index_sequence<I.
     combine_lanes<Threads, true, P, N, R, Ways, B>(acc, storage, threads);
   });
   if constexpr (!count_varies<Threads>) {
-    if (threads.count() > 32) {
+    if (!lies_in_warp<Threads> && threads.count() > 32) {
       threads.sync();
       reductions::each([&]<int N, class R>(std::integral_constant<int, N>, R) {
         combine_warps<Threads, true, P, N, R, B>(acc, storage, threads);

@@ -107,8 +107,7 @@ struct staged_access<true, I, store<Slot, T, A, At, -1>> : staged_place<I, Slot,
 };
 
 /// Warps: of a row, at least one.
-struct staged_threads : row_threads<0> {
-  static __device__ __forceinline__ int lanes() { return 32; }
+struct staged_threads : row_threads<some_warps> {
   static __device__ __forceinline__ void sync_row() {
     if (count() > 32) sync();
     else __syncwarp();
