@@ -19,7 +19,7 @@
 namespace sinter::cuda::detail {
 
 /// The columns of a row that waits in registers, and the row. What both parts read is loaded alike, so that it is
-/// loaded once. Guards: as tiling's.
+/// loaded once. Guards: as tiling's; held_tiling's own would skip items, too, whose first one must be there.
 template <int Width, int Items, bool Guards = false>
 struct walk_tiling : tiling<loop_var::x, loop_var::x, Width, Items, int> {
   static constexpr bool guards = Guards;
